@@ -22,7 +22,7 @@ struct AllGather : Collective {
                               {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   static tenon::Shape times(tenon::Infer& io, int input, std::int64_t factor) {

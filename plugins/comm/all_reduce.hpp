@@ -100,7 +100,7 @@ struct AllReduce : Collective {
     g.set_input_grad(0, dy);
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
@@ -122,9 +122,9 @@ struct AllReduce : Collective {
     std::byte *elements, *scratch;
     std::int64_t count;
   };
-  enum class Gets { all, own_part };
+  enum class Gets { all, own_chunk };
 
-  /// Reduces in place. With Gets::own_part, each process ends with its own chunk of equal chunks;
+  /// Reduces in place. With Gets::own_chunk, each process ends with its own chunk of equal chunks;
   /// the rest of its vector is unspecified.
   void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of,
               Gets gets = Gets::all) const {
@@ -152,11 +152,11 @@ struct AllReduce : Collective {
     if (group.rank < adding) {
       const comm::TreePlan plan(owners, all, group.rank, count);
       if (static_cast<std::size_t>(count) * size < short_bytes) {
-        comm::reduce_whole(plan, group.rank, count, exchange, add);
-      } else if (gets == Gets::own_part) {
-        comm::reduce_to_parts(plan, group.rank, group.size, count, exchange, add);
+        comm::all_reduce_whole(plan, group.rank, count, exchange, add);
+      } else if (gets == Gets::own_chunk) {
+        comm::reduce_scatter_chunks(plan, group.rank, group.size, count, exchange, add);
       } else {
-        comm::reduce_by_parts(plan, exchange, add);
+        comm::all_reduce_segments(plan, exchange, add);
       }
     }
     exchange(comm::to_idle(group.rank, adding, group.size, count));

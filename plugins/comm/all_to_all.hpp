@@ -33,22 +33,22 @@ struct AllToAll : Collective {
                               {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
-    const auto part = call.input_bytes(0) / static_cast<std::size_t>(group.size);
+    const auto chunk = call.input_bytes(0) / static_cast<std::size_t>(group.size);
     const auto* const x = bytes::input(call, 0);
     auto* const y = bytes::output(call, 0);
     std::vector<Transfer> transfers;
     for (int other = 0; other < group.size; ++other) {
-      const auto at = static_cast<std::size_t>(other) * part;
+      const auto at = static_cast<std::size_t>(other) * chunk;
       if (other == group.rank)
-        memory.copy(y + at, x + at, part);
+        memory.copy(y + at, x + at, chunk);
       else
-        transfers.push_back({other, x + at, part, y + at, part});
+        transfers.push_back({other, x + at, chunk, y + at, chunk});
     }
-    group.exchange(transfers, tag_of({4, static_cast<std::int64_t>(part)}), patience(call));
+    group.exchange(transfers, tag_of({4, static_cast<std::int64_t>(chunk)}), patience(call));
   }
 };

@@ -26,7 +26,7 @@ struct Broadcast : Collective {
                  {{"root", root}, {"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {

@@ -93,18 +93,18 @@ struct Collective : tenon::Operator {
 };
 
 /// The only process: there is no launcher.
-class Alone : public Peers {
+class SingleProcess : public Peers {
  public:
   /// Throws if a launcher started several processes: its transport would have been chosen
   /// otherwise.
-  static Alone& get() {
+  static SingleProcess& get() {
     const auto found = tenon::launcher();
     if (found.size > 1)
       throw tenon::Error(found.name(), " started ", found.size,
                          " processes, but no plugin provides a transport between them: ",
                          how_to_reach(found.kind));
-    static Alone alone;
-    return alone;
+    static SingleProcess instance;
+    return instance;
   }
   int rank() const override { return 0; }
   int size() const override { return 1; }

@@ -13,7 +13,7 @@ struct Ranks : Collective {
   }
 
   void infer(tenon::Infer& io) const { io.set_output(0, {2}, tenon::i64); }
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory&) const {

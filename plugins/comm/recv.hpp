@@ -28,7 +28,7 @@ struct Recv : Collective {
                                            {{"to", source}, {"timeout", timeout}})));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {

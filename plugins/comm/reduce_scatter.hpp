@@ -40,12 +40,12 @@ struct ReduceScatter : AllReduce {
                               {{"group", group}, {"strided", strided}, {"timeout", timeout}}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {
     const auto group = group_of(peers);
-    const auto size = call.input_bytes(0), part = size / static_cast<std::size_t>(group.size);
+    const auto size = call.input_bytes(0), chunk = size / static_cast<std::size_t>(group.size);
     auto* const y = bytes::output(call, 0);
     if (group.size == 1) return memory.copy(y, bytes::input(call, 0), size);
     const auto dtype = call.input_type(0).dtype;
@@ -53,7 +53,7 @@ struct ReduceScatter : AllReduce {
     memory.copy(sum, bytes::input(call, 0), size);
     reduce(call, memory, group,
            {dtype, sum, sum + size, static_cast<std::int64_t>(size / tenon::size_of(dtype))},
-           Gets::own_part);
-    memory.copy(y, sum + static_cast<std::size_t>(group.rank) * part, part);
+           Gets::own_chunk);
+    memory.copy(y, sum + static_cast<std::size_t>(group.rank) * chunk, chunk);
   }
 };

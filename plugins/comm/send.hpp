@@ -29,7 +29,7 @@ struct Send : Collective {
     g.set_input_grad(0, g.add("tenon.add", {g.output_grad(0), back}));
   }
 
-  void forward(const tenon::Call& call) const { run(call, Alone::get(), HostMemory(call)); }
+  void forward(const tenon::Call& call) const { run(call, SingleProcess::get(), HostMemory(call)); }
 
  protected:
   void run(const tenon::Call& call, Peers& peers, const Memory& memory) const {

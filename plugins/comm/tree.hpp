@@ -24,15 +24,15 @@ struct Joint {
 };
 
 /// Elements [begin, end) that this rank shares with `peer` when their groups join: it keeps [keep,
-/// keep_end) and sends the rest.
+/// kept_end) and sends the rest.
 struct Share {
   int peer;
-  std::int64_t begin, end, keep, keep_end;
+  std::int64_t begin, end, kept_begin, kept_end;
 
-  std::int64_t kept() const { return keep_end - keep; }
-  std::int64_t given() const { return end - begin - kept(); }
-  std::int64_t give() const {
-    return keep == begin ? keep_end : begin;
+  std::int64_t kept_count() const { return kept_end - kept_begin; }
+  std::int64_t sent_count() const { return end - begin - kept_count(); }
+  std::int64_t sent_begin() const {
+    return kept_begin == begin ? kept_end : begin;
   }  ///< first element that it sends
 };
 
@@ -45,7 +45,7 @@ class TreePlan {
       : owners_(owners), rank_(rank), count_(count), summed_(join(0, micro_batches)) {}
 
   /// The segment of elements on `rank`, from the end of the previous segment to `end`.
-  struct Place {
+  struct Segment {
     std::int64_t end;
     int rank;
   };
@@ -55,13 +55,13 @@ class TreePlan {
   /// The shares of each joint.
   const std::vector<std::vector<Share>>& shares() const { return shares_; }
   /// The rank of each segment of the total after the last joint; the same on every rank.
-  const std::vector<Place>& summed() const { return summed_; }
+  const std::vector<Segment>& summed() const { return summed_; }
   /// Whether this rank is in the joint's left group.
   bool is_left(const Joint& joint) const { return rank_ < joint.split; }
 
  private:
   /// Returns the locations of the sum of these micro-batches.
-  std::vector<Place> join(std::int64_t begin, std::int64_t micro_batches) {
+  std::vector<Segment> join(std::int64_t begin, std::int64_t micro_batches) {
     const int first = owners_.owner(begin), last = owners_.owner(begin + micro_batches - 1);
     if (first == last) return {{count_, first}};
     const auto left_count = tenon::left_micro_batches(micro_batches);
@@ -70,12 +70,12 @@ class TreePlan {
                right = join(begin + left_count, micro_batches - left_count);
     const bool own = rank_ >= first && rank_ <= last;
     if (own) joints_.push_back({first, split, last + 1}), shares_.emplace_back();
-    std::vector<Place> joined;
+    std::vector<Segment> joined;
     joined.reserve(left.size() + right.size());
     std::int64_t at = 0;
     for (std::size_t l = 0, r = 0; at < count_;) {
       const auto end = left[l].end < right[r].end ? left[l].end : right[r].end;
-      const auto cut = at + part(end - at, split - first, last + 1 - first);
+      const auto cut = at + fraction(end - at, split - first, last + 1 - first);
       if (own && left[l].rank == rank_) shares_.back().push_back({right[r].rank, at, end, at, cut});
       if (own && right[r].rank == rank_)
         shares_.back().push_back({left[l].rank, at, end, cut, end});
@@ -89,7 +89,7 @@ class TreePlan {
   }
 
   // Rounds down to whole cache lines if there are many elements.
-  static std::int64_t part(std::int64_t count, int some, int all) {
+  static std::int64_t fraction(std::int64_t count, int some, int all) {
     const auto exact = count / all * some + count % all * some / all;
     return count >= 1024 ? exact / 64 * 64 : exact;
   }
@@ -99,7 +99,7 @@ class TreePlan {
   std::int64_t count_;
   std::vector<Joint> joints_;
   std::vector<std::vector<Share>> shares_;
-  std::vector<Place> summed_;  // last member: it is computed from the others
+  std::vector<Segment> summed_;  // last member: it is computed from the others
 };
 
 /// A transfer to and from one rank: counts in elements, offsets into the vector or the scratch
@@ -116,55 +116,57 @@ struct Message {
 /// where `is_left` says that the vector is the left operand: the same order everywhere gives all
 /// ranks the same zeros and NaNs. The scratch memory has as many elements as the vector.
 template <class Exchange, class Add>
-void add_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
+void reduce_scatter_segments(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   std::vector<Message> messages;
   for (std::size_t joint = 0; joint < plan.joints().size(); ++joint) {
     const auto& shares = plan.shares()[joint];
     messages.clear();
     std::int64_t at = 0;
     for (const auto& share : shares) {
-      messages.push_back({share.peer, share.give(), share.given(), true, at, share.kept()});
-      at += share.kept();
+      messages.push_back(
+          {share.peer, share.sent_begin(), share.sent_count(), true, at, share.kept_count()});
+      at += share.kept_count();
     }
     exchange(messages);
     at = 0;
     for (const auto& share : shares) {
-      add(share.keep, at, share.kept(), plan.is_left(plan.joints()[joint]));
-      at += share.kept();
+      add(share.kept_begin, at, share.kept_count(), plan.is_left(plan.joints()[joint]));
+      at += share.kept_count();
     }
   }
 }
 
-/// Like add_parts(), but each rank ends with the whole sum.
+/// Like reduce_scatter_segments(), but each rank ends with the whole sum.
 template <class Exchange, class Add>
-void reduce_by_parts(const TreePlan& plan, Exchange&& exchange, Add&& add) {
-  add_parts(plan, exchange, add);
+void all_reduce_segments(const TreePlan& plan, Exchange&& exchange, Add&& add) {
+  reduce_scatter_segments(plan, exchange, add);
   std::vector<Message> messages;
   for (auto shares = plan.shares().rbegin(); shares != plan.shares().rend(); ++shares) {
     messages.clear();
     for (const auto& share : *shares)
-      messages.push_back(
-          {share.peer, share.keep, share.kept(), false, share.give(), share.given()});
+      messages.push_back({share.peer, share.kept_begin, share.kept_count(), false,
+                          share.sent_begin(), share.sent_count()});
     exchange(messages);
   }
 }
 
-/// Like add_parts(), but rank r of `size` ends with chunk r of the sum, of equal chunks, in place.
+/// Like reduce_scatter_segments(), but rank r of `size` ends with chunk r of the sum, of equal
+/// chunks, in place.
 template <class Exchange, class Add>
-void reduce_to_parts(const TreePlan& plan, int rank, int size, std::int64_t count,
-                     Exchange&& exchange, Add&& add) {
-  add_parts(plan, exchange, add);
-  const auto part = count / size;
+void reduce_scatter_chunks(const TreePlan& plan, int rank, int size, std::int64_t count,
+                           Exchange&& exchange, Add&& add) {
+  reduce_scatter_segments(plan, exchange, add);
+  const auto chunk = count / size;
   std::vector<Message> messages;
   std::int64_t begin = 0;
-  for (const auto& place : plan.summed())
-    for (; begin < place.end;) {
-      const int target = static_cast<int>(begin / part);
-      const auto end = std::min(place.end, (target + 1) * part);
-      if (place.rank != target && place.rank == rank)
+  for (const auto& segment : plan.summed())
+    for (; begin < segment.end;) {
+      const int target = static_cast<int>(begin / chunk);
+      const auto end = std::min(segment.end, (target + 1) * chunk);
+      if (segment.rank != target && segment.rank == rank)
         messages.push_back({target, begin, end - begin, false, 0, 0});
-      if (place.rank != target && target == rank)
-        messages.push_back({place.rank, 0, 0, false, begin, end - begin});
+      if (segment.rank != target && target == rank)
+        messages.push_back({segment.rank, 0, 0, false, begin, end - begin});
       begin = end;
     }
   exchange(messages);
@@ -189,10 +191,10 @@ std::vector<Message> swapped(const Joint& joint, int rank, const MakeMessage& me
   return messages;
 }
 
-/// Gives the same sums as reduce_by_parts(), with whole vectors; faster for short ones.
+/// Gives the same sums as all_reduce_segments(), with whole vectors; faster for short ones.
 template <class Exchange, class Add>
-void reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange,
-                  Add&& add) {
+void all_reduce_whole(const TreePlan& plan, int rank, std::int64_t count, Exchange&& exchange,
+                      Add&& add) {
   for (const auto& joint : plan.joints()) {
     exchange(swapped(joint, rank, [&](int peer, bool sends, bool receives) {
       return Message{peer, 0, sends ? count : 0, true, 0, receives ? count : 0};

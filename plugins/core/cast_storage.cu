@@ -1,7 +1,7 @@
 // CUDA kernel of the built-in operator cast_storage. The host has the operator; the description
 // here repeats the names and parameters that the kernel uses.
 #include <tenon/gpu/copy_indices.hpp>
-#include <tenon/same_places.hpp>
+#include <tenon/same_sparsity.hpp>
 
 #include "conversions.hpp"
 
@@ -40,10 +40,10 @@ struct CastStorageCuda : tenon::Operator {
 
  private:
   static void copy_all(const tenon::Call& call) {
-    const tenon::SamePlaces places(call, tenon::gpu::CopyIndices{call});
+    const tenon::SameSparsity tensors(call, tenon::gpu::CopyIndices{call});
     const auto bytes =
-        static_cast<std::size_t>(places.count()) * tenon::size_of(places.read_dtype());
-    tenon::gpu::copy(call, places.written<std::byte>(), places.read<std::byte>(), bytes);
+        static_cast<std::size_t>(tensors.count()) * tenon::size_of(tensors.read_dtype());
+    tenon::gpu::copy(call, tensors.written<std::byte>(), tensors.read<std::byte>(), bytes);
   }
 
   template <class T>

@@ -41,10 +41,10 @@ struct CountRow {
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(const Block& block, Index row) const {
-    Index mine = 0;
+    Index partial = 0;
     for (Index j = block.thread(); j < rows.size; j += block_threads)
-      mine += !is_zero(rows.values[row * rows.size + j]);
-    const Index count = block.sum(mine);
+      partial += !is_zero(rows.values[row * rows.size + j]);
+    const Index count = block.sum(partial);
     if (block.thread() == 0 && fault.fits(rows.id(row), total)) counts[rows.id(row)] = count;
   }
 };
@@ -64,7 +64,7 @@ struct PackRow {
       const Index j = first + block.thread();
       const bool keep = j < rows.size && !is_zero(rows.values[row * rows.size + j]);
       Index together = 0;
-      const Index others = block.sum_before(Index(keep), together);
+      const Index others = block.exclusive_sum(Index(keep), together);
       if (keep) {
         out.columns_of[to + others] = j;
         out.values[to + others] = rows.values[row * rows.size + j];
@@ -114,12 +114,12 @@ void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
 template <class T>
 struct KeepRow {
   Rows<T> rows;
-  const Index *counts, *before;
+  const Index *counts, *offsets;
   tenon::RowSparseOut<T> out;
 
   TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     if (counts[row] == 0) return;
-    const Index to = before[row];
+    const Index to = offsets[row];
     if (first == 0) out.row_ids[to] = row;
     for (Index j = first; j < rows.size; j += step)
       out.values[to * rows.size + j] = rows.values[row * rows.size + j];
@@ -130,11 +130,11 @@ struct KeepRow {
 template <class T>
 void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(rows.count));
-  Index *const counts = scratch.data(), *const before = counts + rows.count;
+  Index *const counts = scratch.data(), *const offsets = counts + rows.count;
   count_rows(call, rows, rows.count, counts);
-  tenon::gpu::scan(call, rows.count, NotZero{counts}, before, before + rows.count + 1);
-  const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, before + rows.count));
-  for_each_row(call, rows.count, rows.size, KeepRow<T>{rows, counts, before, out});
+  tenon::gpu::scan(call, rows.count, NotZero{counts}, offsets, offsets + rows.count + 1);
+  const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, offsets + rows.count));
+  for_each_row(call, rows.count, rows.size, KeepRow<T>{rows, counts, offsets, out});
 }
 
 /// Copies stored rows to their positions in a dense tensor.
@@ -153,21 +153,21 @@ struct PutRow {
   }
 };
 
-/// Expands rows of a csr matrix to dense rows. With `before`, only rows with stored elements are
+/// Expands rows of a csr matrix to dense rows. With `offsets`, only rows with stored elements are
 /// written, contiguously and with their indices.
 template <class T>
 struct UnpackRow {
   tenon::Csr<const T> from;
   T* to;
-  const Index* before;
+  const Index* offsets;
   Index* row_ids;
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(Index row, Index first, Index step) const {
     const Index begin = from.row_starts[row], end = from.row_starts[row + 1],
-                at = before ? before[row] : row;
+                at = offsets ? offsets[row] : row;
     if (begin == end) return;
-    if (before && first == 0) row_ids[at] = row;
+    if (offsets && first == 0) row_ids[at] = row;
     for (Index e = begin + first; e < end; e += step)
       if (fault.fits(from.columns_of[e], from.columns))
         to[at * from.columns + from.columns_of[e]] = from.values[e];
@@ -176,10 +176,10 @@ struct UnpackRow {
 
 template <class T>
 void unpack_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to,
-                 const Index* before = nullptr, Index* row_ids = nullptr) {
+                 const Index* offsets = nullptr, Index* row_ids = nullptr) {
   const Index length = from.nnz / std::max<Index>(from.rows, 1);
   for_each_row(call, from.rows, std::max<Index>(length, 32),
-               UnpackRow<T>{from, to, before, row_ids, tenon::gpu::Fault(call)});
+               UnpackRow<T>{from, to, offsets, row_ids, tenon::gpu::Fault(call)});
 }
 
 template <class T>
@@ -193,12 +193,13 @@ struct StoresAny {
 template <class T>
 void rows_from_csr(const tenon::Call& call, const tenon::Csr<const T>& from) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(from.rows));
-  Index* const before = scratch.data();
-  tenon::gpu::scan(call, from.rows, StoresAny<T>{from}, before, before + from.rows + 1);
-  const Index kept = tenon::gpu::wait_for(call, before + from.rows);
-  const auto out = call.allocate_row_sparse<T>(0, kept);
-  tenon::gpu::clear(call, out.values, static_cast<std::size_t>(kept * from.columns) * sizeof(T));
-  unpack_rows(call, from, out.values, before, out.row_ids);
+  Index* const offsets = scratch.data();
+  tenon::gpu::scan(call, from.rows, StoresAny<T>{from}, offsets, offsets + from.rows + 1);
+  const Index nonzero_rows = tenon::gpu::wait_for(call, offsets + from.rows);
+  const auto out = call.allocate_row_sparse<T>(0, nonzero_rows);
+  tenon::gpu::clear(call, out.values,
+                    static_cast<std::size_t>(nonzero_rows * from.columns) * sizeof(T));
+  unpack_rows(call, from, out.values, offsets, out.row_ids);
 }
 
 }  // namespace conversions

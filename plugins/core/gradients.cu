@@ -36,11 +36,11 @@ struct MergeLeft {
   tenon::RowSparse<const T> left, right;
   tenon::RowSparseOut<T> out;
   const std::int64_t*
-      before;  ///< number of rows that only the right tensor stores, before each of its rows
+      offsets;  ///< number of rows that only the right tensor stores, before each of its rows
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto id = left.row_ids[row], other = first_not_below(right, id), size = left.row_size,
-               to = row + before[other];
+               to = row + offsets[other];
     const T* const a = left.values + row * size;
     const T* const b = stores(right, id) ? right.values + other * size : nullptr;
     if (first == 0) out.row_ids[to] = id;
@@ -53,11 +53,11 @@ template <class T>
 struct MergeRight {
   tenon::RowSparse<const T> left, right;
   tenon::RowSparseOut<T> out;
-  const std::int64_t* before;
+  const std::int64_t* offsets;
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
     const auto id = right.row_ids[row], size = right.row_size,
-               to = before[row] + first_not_below(left, id);
+               to = offsets[row] + first_not_below(left, id);
     if (stores(left, id)) return;
     if (first == 0) out.row_ids[to] = id;
     for (auto i = first; i < size; i += step)
@@ -109,12 +109,12 @@ struct SumGradientsCuda : tenon::Operator {
       const auto left = call.row_sparse<T>(0), right = call.row_sparse<T>(1);
       const tenon::gpu::Scratch<std::int64_t> scratch(
           call, right.rows + 1 + tenon::gpu::scan_scratch(right.rows));
-      auto* const before = scratch.data();
-      tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, before, before + right.rows + 1);
+      auto* const offsets = scratch.data();
+      tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, offsets, offsets + right.rows + 1);
       const auto out = call.allocate_row_sparse<T>(
-          0, left.rows + tenon::gpu::wait_for(call, before + right.rows));
-      for_each_row(call, left.rows, left.row_size, MergeLeft<T>{left, right, out, before});
-      for_each_row(call, right.rows, right.row_size, MergeRight<T>{left, right, out, before});
+          0, left.rows + tenon::gpu::wait_for(call, offsets + right.rows));
+      for_each_row(call, left.rows, left.row_size, MergeLeft<T>{left, right, out, offsets});
+      for_each_row(call, right.rows, right.row_size, MergeRight<T>{left, right, out, offsets});
     });
   }
 };

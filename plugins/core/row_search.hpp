@@ -13,6 +13,6 @@ TENON_FN std::int64_t first_not_below(const tenon::RowSparse<const T>& tensor, s
 
 template <class T>
 TENON_FN bool stores(const tenon::RowSparse<const T>& tensor, std::int64_t id) {
-  const auto place = first_not_below(tensor, id);
-  return place < tensor.rows && tensor.row_ids[place] == id;
+  const auto index = first_not_below(tensor, id);
+  return index < tensor.rows && tensor.row_ids[index] == id;
 }

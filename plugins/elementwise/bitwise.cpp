@@ -97,14 +97,14 @@ struct BitShift : tenon::Elementwise {
   }
 
   template <class T>
-  TENON_FN T operator()(T x, T places) const {
+  TENON_FN T operator()(T x, T amount) const {
     using Bits = std::make_unsigned_t<T>;
     using Wide = std::common_type_t<Bits, unsigned>;  // not int, to which uint16 would be promoted
     constexpr Bits bits = 8 * sizeof(T);
-    const bool inside = Bits(places) < bits;
-    const T by = where(inside, places, T(0)), most = where(inside, places, T(bits - 1));
+    const bool inside = Bits(amount) < bits;
+    const T by = where(inside, amount, T(0)), max_shift = where(inside, amount, T(bits - 1));
     const T left = where(inside, T(Wide(Bits(x)) << by), T(0));
-    const T right = std::is_signed_v<T> ? T(x >> most) : where(inside, T(x >> by), T(0));
+    const T right = std::is_signed_v<T> ? T(x >> max_shift) : where(inside, T(x >> by), T(0));
     return where(direction == BitDirection::left, left, right);
   }
 };

@@ -1,7 +1,7 @@
 // Conversion between any two dtypes.
 #pragma once
 #include <tenon/operator.hpp>
-#include <tenon/same_places.hpp>
+#include <tenon/same_sparsity.hpp>
 
 #include "onnx_dtypes.hpp"
 #include "saturate.hpp"
@@ -64,7 +64,7 @@ struct Cast : tenon::Operator {
   }
 
   /// Explicitly stored elements stay stored even if they become 0.
-  void infer_storage(tenon::InferStorage& io) const { keep_places(io); }
+  void infer_storage(tenon::InferStorage& io) const { keep_sparsity(io); }
 
   void forward(const tenon::Call& call) const { convert_on_threads(call); }
   void forward_sparse(const tenon::Call& call) const { convert_on_threads(call); }
@@ -73,14 +73,14 @@ struct Cast : tenon::Operator {
 
  protected:
   /// Calls put(from, to, count) with pointers of the input's and the output's dtype. `copy` copies
-  /// the sparse indices, as in SamePlaces.
+  /// the sparse indices, as in SameSparsity.
   template <tenon::Types types = tenon::any_type, class Copy, class Put>
   static void convert_all(const tenon::Call& call, const Copy& copy, const Put& put) {
     if (call.write(0) == tenon::Write::none) return;
-    const tenon::SamePlaces places(call, copy);
-    tenon::visit<types>(places.read_dtype(), [&]<class From>() {
-      tenon::visit<types>(places.written_dtype(), [&]<class To>() {
-        put(places.read<From>(), places.written<To>(), places.count());
+    const tenon::SameSparsity tensors(call, copy);
+    tenon::visit<types>(tensors.read_dtype(), [&]<class From>() {
+      tenon::visit<types>(tensors.written_dtype(), [&]<class To>() {
+        put(tensors.read<From>(), tensors.written<To>(), tensors.count());
       });
     });
   }

@@ -57,25 +57,25 @@ struct Dequantize : tenon::Operator {
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);
-    const quantization::Parts parts(x.shape, scale.shape, axis, block_size);
+    const quantization::ScaleSegments segments(x.shape, scale.shape, axis, block_size);
     tenon::visit<results>(result(scale.dtype), [&]<class Y>() {
       Y* const y = call.output<Y>(0).data();
       const void *from = quantization::elements(call, 0), *scales = quantization::elements(call, 1);
       const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
       call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
         float difference[quantization::block], factor[quantization::block];
-        parts.each(begin, end,
-                   [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
-                     tenon::visit<whole>(x.dtype, [&]<class X>() {
-                       const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
-                       subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
-                     });
-                     quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
-                     tenon::elementwise::for_each(
-                         count, [=, d = difference, f = factor, to = y + first](std::int64_t i) {
-                           to[i] = static_cast<Y>(d[i] * f[i]);
-                         });
-                   });
+        segments.each(
+            begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
+              tenon::visit<whole>(x.dtype, [&]<class X>() {
+                const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
+                subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
+              });
+              quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
+              tenon::elementwise::for_each(
+                  count, [=, d = difference, f = factor, to = y + first](std::int64_t i) {
+                    to[i] = static_cast<Y>(d[i] * f[i]);
+                  });
+            });
       });
     });
   }

@@ -55,9 +55,10 @@ inline void infer_zero_point(tenon::Infer& io) {
 }
 
 /// Splits x into segments whose elements share one scale or have one each.
-class Parts {
+class ScaleSegments {
  public:
-  Parts(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis, std::int64_t size)
+  ScaleSegments(const tenon::Shape& x, const tenon::Shape& scale, std::int64_t axis,
+                std::int64_t size)
       : single_(is_single(scale) && size == 0) {
     if (single_) return;
     const auto at = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
@@ -81,14 +82,15 @@ class Parts {
     while (begin < end) {
       std::int64_t count = std::min(block, end - begin), scale = 0;
       bool own = false;
-      if (!single_) part(begin, count, scale, own);
+      if (!single_) limit_segment(begin, count, scale, own);
       work(begin, count, scale, own);
       begin += count;
     }
   }
 
  private:
-  void part(std::int64_t begin, std::int64_t& count, std::int64_t& scale, bool& own) const {
+  void limit_segment(std::int64_t begin, std::int64_t& count, std::int64_t& scale,
+                     bool& own) const {
     const auto at = begin / inner_ % length_;
     const bool blocked = size_ != 0;
     scale = scale_of(begin);
@@ -128,8 +130,8 @@ TENON_FN float quotient(float x, float scale) {
 /// Converts a quotient to Y. Zero points are integers, and so is the sum if it is in Y's range.
 template <class Y>
 TENON_FN Y placed(float x, float zero) {
-  constexpr auto low = static_cast<float>(tenon::elementwise::least<Y>),
-                 high = static_cast<float>(tenon::elementwise::most<Y>);
+  constexpr auto low = static_cast<float>(tenon::elementwise::min_value<Y>),
+                 high = static_cast<float>(tenon::elementwise::max_value<Y>);
   const float sum = tenon::elementwise::rint(x) + zero;
   const float limited = tenon::select(sum > low, tenon::select(sum < high, sum, high), low);
   return static_cast<Y>(static_cast<std::int32_t>(tenon::select(sum == sum, limited, 0.0f)));

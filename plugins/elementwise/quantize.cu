@@ -16,7 +16,7 @@ using Whole =
 /// Converts one element with its scale and zero point.
 template <class Y>
 struct QuantizeEach {
-  quantization::Parts parts;
+  quantization::ScaleSegments segments;
   Numbers x;
   Scales scales;
   const Y* zeros;  ///< null: all zero points are 0
@@ -24,7 +24,7 @@ struct QuantizeEach {
   Y* y;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto at = parts.scale_of(i);
+    const auto at = segments.scale_of(i);
     y[i] = quantization::placed<Y>(quotient(x[i], scales[at]),
                                    zeros ? static_cast<float>(zeros[at]) : 0.0f);
   }
@@ -39,14 +39,14 @@ struct QuantizeEach {
 
 template <class Y>
 struct DequantizeEach {
-  quantization::Parts parts;
+  quantization::ScaleSegments segments;
   Whole x;
   Scales scales;
   Whole zeros;  ///< without data: all zero points are 0
   Y* y;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto at = parts.scale_of(i);
+    const auto at = segments.scale_of(i);
     y[i] = static_cast<Y>(static_cast<float>(x[i] - (zeros.data ? zeros[at] : 0)) * scales[at]);
   }
 };

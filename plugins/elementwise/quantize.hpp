@@ -56,32 +56,33 @@ struct Quantize : tenon::Operator {
 
   void infer(tenon::Infer& io) const {
     const bool has_zero = io.has_input(2);
-    const auto given = io.input(2).dtype;
+    const auto zero_point_dtype = io.input(2).dtype;
     quantization::infer_zero_point(io);
-    io.require(!has_zero || dtype == tenon::u8 || given == tenon::unknown_dtype || given == dtype,
-               "zero_point is ", given, ", but parameter 'dtype' is ", dtype);
+    io.require(!has_zero || dtype == tenon::u8 || zero_point_dtype == tenon::unknown_dtype ||
+                   zero_point_dtype == dtype,
+               "zero_point is ", zero_point_dtype, ", but parameter 'dtype' is ", dtype);
     quantization::check(io, axis, block_size);
-    io.set_output(0, io.input("x").shape, has_zero ? given : dtype);
+    io.set_output(0, io.input("x").shape, has_zero ? zero_point_dtype : dtype);
     io.set_input(0, io.output(0).shape);
   }
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);
-    const quantization::Parts parts(x.shape, scale.shape, axis, block_size);
+    const quantization::ScaleSegments segments(x.shape, scale.shape, axis, block_size);
     tenon::visit<quantized_types>(call.output_type(0).dtype, [&]<class Y>() {
       Y* const y = call.output<Y>(0).data();
       const void *from = quantization::elements(call, 0), *scales = quantization::elements(call, 1);
       const void* zeros = call.has_input(2) ? quantization::elements(call, 2) : nullptr;
       call.parallel_for(x.shape.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
         float quotient[quantization::block], other[quantization::block];
-        parts.each(
+        segments.each(
             begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
               quantization::widen<number_types>(x.dtype, from, first, false, count, quotient);
               quantization::widen<scale_types>(scale.dtype, scales, at, !own, count, other);
               divide(quotient, other, count, precise ? tenon::f32 : scale.dtype);
               std::fill_n(other, count, 0.0f);
               if (zeros) quantization::widen<Y>(zeros, at, !own, count, other);
-              place(quotient, other, count, y + first);
+              add_zero_point(quotient, other, count, y + first);
             });
       });
     });
@@ -96,7 +97,7 @@ struct Quantize : tenon::Operator {
   }
 
   template <class Y>
-  static void place(const float* x, const float* zero, std::int64_t count, Y* y) {
+  static void add_zero_point(const float* x, const float* zero, std::int64_t count, Y* y) {
     tenon::elementwise::for_each(
         count, [=](std::int64_t i) { y[i] = quantization::placed<Y>(x[i], zero[i]); });
   }

@@ -9,7 +9,7 @@
 template <class T>
 TENON_FN constexpr T safe_divisor(T left, T right) {
   if constexpr (std::is_signed_v<T>) {
-    const bool overflows = (right == T(-1)) & (left == tenon::elementwise::least<T>);
+    const bool overflows = (right == T(-1)) & (left == tenon::elementwise::min_value<T>);
     return tenon::select((right == T(0)) | overflows, T(1), right);
   } else {
     return tenon::select(right == T(0), T(1), right);

@@ -30,7 +30,7 @@ void sum_products(const tenon::Call& call, T* to, std::int64_t count,
                   const std::vector<batch::Term>& terms, const Matrices<T>& left,
                   const Matrices<T>& right, tenon::Write write) {
   const auto rows = left.rows, columns = right.columns, depth = left.columns;
-  const auto before = [](const batch::Term& term, std::int64_t result) {
+  const auto precedes = [](const batch::Term& term, std::int64_t result) {
     return term.result < result;
   };
   call.parallel_for(
@@ -40,7 +40,7 @@ void sum_products(const tenon::Call& call, T* to, std::int64_t count,
           const auto result = i / rows, row = i % rows;
           T* const sums = to + i * columns;
           if (write != tenon::Write::add) std::fill_n(sums, columns, T(0));
-          for (auto term = std::lower_bound(terms.begin(), terms.end(), result, before);
+          for (auto term = std::lower_bound(terms.begin(), terms.end(), result, precedes);
                term != terms.end() && term->result == result; ++term)
             for (std::int64_t k = 0; k < depth; ++k) {
               const T factor = left.at(term->left, row, k);

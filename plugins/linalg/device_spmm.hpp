@@ -68,16 +68,16 @@ struct PlainProduct : Product<T> {
     T sum = 0;
     for (auto e = this->matrix.row_starts[row]; e < this->matrix.row_starts[row + 1]; ++e)
       sum += this->matrix.values[e] *
-             this->right.data[place(layout.by_rows != layout.transposed, layout.right,
-                                    this->matrix.columns_of[e], column)];
-    T& to = this->out.data[place(layout.by_rows, layout.out, row, column)];
+             this->right.data[offset(layout.by_rows != layout.transposed, layout.right,
+                                     this->matrix.columns_of[e], column)];
+    T& to = this->out.data[offset(layout.by_rows, layout.out, row, column)];
     to = this->add ? to + sum : sum;
     *scratch = std::byte{0xdb};
   }
 
  private:
-  static std::int64_t place(bool by_rows, std::int64_t step, std::int64_t row,
-                            std::int64_t column) {
+  static std::int64_t offset(bool by_rows, std::int64_t step, std::int64_t row,
+                             std::int64_t column) {
     return by_rows ? row * step + column : column * step + row;
   }
 };

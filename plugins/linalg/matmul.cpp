@@ -26,13 +26,13 @@ struct MatmulIn : MatmulShapes {
     const auto key = tenon::join(arithmetic.packing(), " of ", count, " x ", depth, " x ", columns,
                                  transpose_b ? ", transposed" : "");
     using Packed = typename Arithmetic::Packed;
-    io.keep(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size),
-            [&](void* memory) {
-              const auto matrices =
-                  batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
-              for (std::int64_t i = 0; i < count; ++i)
-                arithmetic.pack(matrices[i], static_cast<Packed*>(memory) + i * size);
-            });
+    io.prepack(0, "b", key, sizeof(Packed) * static_cast<std::size_t>(count * size),
+               [&](void* memory) {
+                 const auto matrices =
+                     batch::matrices(io.constant<float>("b").data(), depth, columns, transpose_b);
+                 for (std::int64_t i = 0; i < count; ++i)
+                   arithmetic.pack(matrices[i], static_cast<Packed*>(memory) + i * size);
+               });
   }
 
   std::string algorithm(const tenon::Infer& io) const {
@@ -144,7 +144,7 @@ struct MatmulIn : MatmulShapes {
         batch::terms(members.product, members.a, members.b),
         batch::matrices(of.a, of.rows, of.inner, transpose_a),
         batch::matrices(of.b, of.inner, of.columns, transpose_b),
-        static_cast<const typename Arithmetic::Packed*>(call.kept(0)));
+        static_cast<const typename Arithmetic::Packed*>(call.prepacked(0)));
   }
 
   template <class T>

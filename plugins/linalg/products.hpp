@@ -38,8 +38,8 @@ struct Results {
 /// Calls body(term) for the terms of one result, in order; returns whether there are any.
 template <class Body>
 bool for_terms_of(std::int64_t result, const std::vector<Term>& terms, Body&& body) {
-  const auto before = [](const Term& term, std::int64_t wanted) { return term.result < wanted; };
-  const auto first = std::lower_bound(terms.begin(), terms.end(), result, before);
+  const auto precedes = [](const Term& term, std::int64_t value) { return term.result < value; };
+  const auto first = std::lower_bound(terms.begin(), terms.end(), result, precedes);
   auto term = first;
   for (; term != terms.end() && term->result == result; ++term) body(*term);
   return term != first;

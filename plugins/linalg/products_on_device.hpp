@@ -36,14 +36,14 @@ struct DeviceResults {
 /// Number of terms from `first` on, at distances of `apart`, whose indices increase by constant
 /// steps.
 inline std::int64_t run_of(const std::vector<Term>& terms, std::size_t first, std::size_t apart,
-                           std::int64_t most) {
+                           std::int64_t max_count) {
   const auto step = [&](std::int64_t i) {
     const auto &now = terms[first + static_cast<std::size_t>(i) * apart],
                &next = terms[first + static_cast<std::size_t>(i + 1) * apart];
     return Term{next.result - now.result, next.left - now.left, next.right - now.right};
   };
   std::int64_t run = 1;
-  for (; run < most; ++run) {
+  for (; run < max_count; ++run) {
     const auto now = step(0), next = step(run - 1);
     if (next.result != now.result || next.left != now.left || next.right != now.right) break;
   }

@@ -27,10 +27,10 @@ struct RowSums {
   std::int64_t dense_row, columns;
   T* out;
   std::int64_t row;
-  const std::int64_t* places;
+  const std::int64_t* row_map;
   bool add = false;
 
-  T* target(std::int64_t i) const { return out + (places ? places[i] : i) * row; }
+  T* target(std::int64_t i) const { return out + (row_map ? row_map[i] : i) * row; }
   bool nothing_to_add(std::int64_t i) const {
     return add && terms.starts[i] == terms.starts[i + 1];
   }

@@ -11,7 +11,7 @@ template <class T>
 struct RowTimesDense {
   device_spmm::Product<T> of;
   const std::int64_t*
-      places;  ///< rows of out for the nonempty rows of the matrix; null: the same rows
+      row_map;  ///< rows of out for the nonempty rows of the matrix; null: the same rows
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
@@ -19,7 +19,7 @@ struct RowTimesDense {
     const auto line = i / of.columns, column = i - line * of.columns, product = line / matrix.rows,
                row = line - product * matrix.rows;
     const auto begin = matrix.row_starts[row], end = matrix.row_starts[row + 1];
-    if (places && begin == end) return;
+    if (row_map && begin == end) return;
     const T* const from =
         of.right.data + product * matrix.columns * of.columns + column * of.right.column;
     T sum = 0;
@@ -27,7 +27,7 @@ struct RowTimesDense {
       if (fault.fits(matrix.columns_of[e], matrix.columns))
         sum += matrix.values[e] * from[matrix.columns_of[e] * of.right.row];
     T& to = of.out.data[product * matrix.rows * of.columns +
-                        (places ? places[row] : row) * of.out.row + column * of.out.column];
+                        (row_map ? row_map[row] : row) * of.out.row + column * of.out.column];
     to = of.add ? to + sum : sum;
   }
 };
@@ -36,11 +36,11 @@ struct RowTimesDense {
 template <class T>
 void rows_times_dense(const tenon::Call& call, device_spmm::Library& library,
                       const device_spmm::Product<T>& of, std::int64_t count,
-                      const std::int64_t* places) {
-  if (count == 1 && !places && device_spmm::fits_library(of))
+                      const std::int64_t* row_map) {
+  if (count == 1 && !row_map && device_spmm::fits_library(of))
     return device_spmm::multiply(call, library, of);
   tenon::gpu::for_each(call, count * of.matrix.rows * of.columns,
-                       RowTimesDense<T>{of, places, tenon::gpu::Fault(call)});
+                       RowTimesDense<T>{of, row_map, tenon::gpu::Fault(call)});
 }
 
 }  // namespace sparse

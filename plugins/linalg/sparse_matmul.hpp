@@ -75,7 +75,8 @@ class Matmul : ProductLayout<T> {
           call_.allocate_row_sparse<T>(output, static_cast<std::int64_t>(used.ids.size()));
       std::copy(used.ids.begin(), used.ids.end(), out.row_ids);
       return multiply_transposed<T>(call_, matrix_, right, from.row, columns_, out.values,
-                                    static_cast<std::int64_t>(used.ids.size()), used.places.data());
+                                    static_cast<std::int64_t>(used.ids.size()),
+                                    used.indices.data());
     }
     const auto rows = rows_of(call_, matrix_, transpose);
     const auto out = call_.allocate_row_sparse<T>(output, rows.count());

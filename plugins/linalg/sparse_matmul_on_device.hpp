@@ -61,21 +61,21 @@ struct ColumnTimesDense {
   Dense<const T> right;
   Dense<T> out;
   std::int64_t columns, products, right_size, out_size;
-  const std::int64_t* before;  ///< number of columns that begin before each position; null: rows of
-                               ///< out are columns of the matrix
-  std::int64_t* row_ids;       ///< of the rows of out, if `before` is set
+  const std::int64_t* offsets;  ///< number of columns that begin before each position; null: rows
+                                ///< out are columns of the matrix
+  std::int64_t* row_ids;        ///< of the rows of out, if `offsets` is set
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
     if (!BeginsColumn{sorted.keys, matrix.columns}(i)) return;
-    const auto id = sorted.keys[i], row = before ? before[i] : id;
-    if (before && block.thread() == 0) row_ids[row] = id;
+    const auto id = sorted.keys[i], row = offsets ? offsets[i] : id;
+    if (offsets && block.thread() == 0) row_ids[row] = id;
     for (std::int64_t j = block.thread(); j < columns * products; j += tenon::gpu::block_threads) {
       const auto product = j / columns, column = j - product * columns;
       const T* const from = right.data + product * right_size + column * right.column;
       T& to = out.data[product * out_size + row * out.row + column * out.column];
       T sum = to;
       for (auto e = i; e < matrix.nnz && sorted.keys[e] == id; ++e)
-        sum += matrix.values[sorted.places[e]] * from[row_of[sorted.places[e]] * right.row];
+        sum += matrix.values[sorted.indices[e]] * from[row_of[sorted.indices[e]] * right.row];
       to = sum;
     }
   }
@@ -91,14 +91,14 @@ struct StoresAny {
 
 /// Row indices of a row_sparse result: all rows, or the nonempty ones of the matrix.
 struct ListRows {
-  const std::int64_t *row_starts, *before;  ///< null: all rows
+  const std::int64_t *row_starts, *offsets;  ///< null: all rows
   std::int64_t* row_ids;
 
   TENON_FN void operator()(std::int64_t row) const {
-    if (!before)
+    if (!offsets)
       row_ids[row] = row;
     else if (StoresAny{row_starts}(row))
-      row_ids[before[row]] = row;
+      row_ids[offsets[row]] = row;
   }
 };
 
@@ -143,10 +143,10 @@ class MatmulOnDevice : ProductLayout<T> {
   }
 
   void multiply_rows(const T* right, Layout from, T* out, Layout to, bool add,
-                     const std::int64_t* places) const {
+                     const std::int64_t* row_map) const {
     rows_times_dense<T>(call_, library_,
                         {this->matrix_, from.at(right), to.at(out), this->columns_, add},
-                        this->count_, places);
+                        this->count_, row_map);
   }
 
   /// Stores the nonempty rows of the matrix.
@@ -154,13 +154,13 @@ class MatmulOnDevice : ProductLayout<T> {
     const auto& matrix = this->matrix_;
     const tenon::gpu::Scratch<std::int64_t> scratch(
         call_, matrix.rows + 1 + tenon::gpu::scan_scratch(matrix.rows));
-    auto* const before = scratch.data();
-    tenon::gpu::scan(call_, matrix.rows, StoresAny{matrix.row_starts}, before,
-                     before + matrix.rows + 1);
+    auto* const offsets = scratch.data();
+    tenon::gpu::scan(call_, matrix.rows, StoresAny{matrix.row_starts}, offsets,
+                     offsets + matrix.rows + 1);
     const auto out =
-        call_.allocate_row_sparse<T>(output, tenon::gpu::wait_for(call_, before + matrix.rows));
-    tenon::gpu::for_each(call_, matrix.rows, ListRows{matrix.row_starts, before, out.row_ids});
-    multiply_rows(right, from, out.values, to, false, before);
+        call_.allocate_row_sparse<T>(output, tenon::gpu::wait_for(call_, offsets + matrix.rows));
+    tenon::gpu::for_each(call_, matrix.rows, ListRows{matrix.row_starts, offsets, out.row_ids});
+    multiply_rows(right, from, out.values, to, false, offsets);
   }
 
   /// The matrix's values by column: sorted keys and positions in scratch memory, then the row of
@@ -192,24 +192,25 @@ class MatmulOnDevice : ProductLayout<T> {
     const auto nnz = this->matrix_.nnz;
     const Columns columns(call_, this->matrix_);
     const tenon::gpu::Scratch<std::int64_t> scratch(call_, nnz + 1 + tenon::gpu::scan_scratch(nnz));
-    auto* const before = scratch.data();
-    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys, this->matrix_.columns}, before,
-                     before + nnz + 1);
-    const auto count = tenon::gpu::wait_for(call_, before + nnz);
+    auto* const offsets = scratch.data();
+    tenon::gpu::scan(call_, nnz, BeginsColumn{columns.sorted.keys, this->matrix_.columns}, offsets,
+                     offsets + nnz + 1);
+    const auto count = tenon::gpu::wait_for(call_, offsets + nnz);
     const auto out = call_.allocate_row_sparse<T>(output, count);
     tenon::gpu::clear(call_, out.values,
                       static_cast<std::size_t>(count * this->columns_) * sizeof(T));
-    add_columns(columns, right, from, to.at(out.values), 0, before, out.row_ids);
+    add_columns(columns, right, from, to.at(out.values), 0, offsets, out.row_ids);
   }
 
   void add_columns(const Columns& columns, const T* right, Layout from, Dense<T> out,
-                   std::int64_t out_size, const std::int64_t* before, std::int64_t* row_ids) const {
+                   std::int64_t out_size, const std::int64_t* offsets,
+                   std::int64_t* row_ids) const {
     const auto& matrix = this->matrix_;
     tenon::gpu::for_each_block(
         call_, matrix.nnz,
         ColumnTimesDense<T>{matrix, columns.sorted, columns.row_of, from.at(right), out,
                             this->columns_, this->count_, matrix.rows * this->columns_, out_size,
-                            before, row_ids});
+                            offsets, row_ids});
   }
 
   const tenon::Call& call_;

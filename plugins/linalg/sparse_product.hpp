@@ -61,18 +61,18 @@ void multiply_csr(const tenon::Call& call, const tenon::Csr<const T>& matrix, co
                         nullptr};
   const auto run = best_sum_rows<T>();
   const double work = static_cast<double>(matrix.nnz + matrix.rows) * static_cast<double>(columns);
-  const auto parts = static_cast<std::int64_t>(std::clamp(work / 500'000, 1.0, 64.0));
+  const auto chunks = static_cast<std::int64_t>(std::clamp(work / 500'000, 1.0, 64.0));
   // count a row as one additional value, since empty rows are written, too
-  const auto first_row = [&](std::int64_t part) {
-    const auto wanted = (matrix.nnz + matrix.rows) / parts * part;
+  const auto first_row = [&](std::int64_t chunk) {
+    const auto target = (matrix.nnz + matrix.rows) / chunks * chunk;
     std::int64_t low = 0, high = matrix.rows;
     while (low < high) {
       const auto middle = low + (high - low) / 2;
-      matrix.row_starts[middle] + middle < wanted ? low = middle + 1 : high = middle;
+      matrix.row_starts[middle] + middle < target ? low = middle + 1 : high = middle;
     }
-    return part == parts ? matrix.rows : low;
+    return chunk == chunks ? matrix.rows : low;
   };
-  call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+  call.parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
     run(sums, first_row(begin), first_row(end));
   });
 }

@@ -53,45 +53,45 @@ class ColumnCounts {
   template <class T>
   ColumnCounts(const tenon::Call& call, const tenon::Csr<const T>& matrix)
       : columns_(matrix.columns),
-        parts_(std::clamp<std::int64_t>(matrix.nnz / std::max<std::int64_t>(columns_ * 4, 1 << 15),
-                                        1, 64)) {
-    for (std::int64_t part = 0; part <= parts_; ++part) {
+        chunks_(std::clamp<std::int64_t>(matrix.nnz / std::max<std::int64_t>(columns_ * 4, 1 << 15),
+                                         1, 64)) {
+    for (std::int64_t chunk = 0; chunk <= chunks_; ++chunk) {
       const auto* const at = std::lower_bound(matrix.row_starts, matrix.row_starts + matrix.rows,
-                                              matrix.nnz * part / parts_);
-      first_rows_.push_back(part == parts_ ? matrix.rows : at - matrix.row_starts);
+                                              matrix.nnz * chunk / chunks_);
+      first_rows_.push_back(chunk == chunks_ ? matrix.rows : at - matrix.row_starts);
     }
-    counts_.assign(static_cast<std::size_t>(parts_ * columns_), 0);
-    call.parallel_for(parts_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto part = begin; part < end; ++part) {
-        auto* const counts = of(part);
-        for (auto e = matrix.row_starts[first_row(part)];
-             e < matrix.row_starts[first_row(part + 1)]; ++e)
+    counts_.assign(static_cast<std::size_t>(chunks_ * columns_), 0);
+    call.parallel_for(chunks_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto chunk = begin; chunk < end; ++chunk) {
+        auto* const counts = of(chunk);
+        for (auto e = matrix.row_starts[first_row(chunk)];
+             e < matrix.row_starts[first_row(chunk + 1)]; ++e)
           ++counts[matrix.columns_of[e]];
       }
     });
   }
 
-  std::int64_t parts() const { return parts_; }
-  std::int64_t first_row(std::int64_t part) const {
-    return first_rows_[static_cast<std::size_t>(part)];
+  std::int64_t chunks() const { return chunks_; }
+  std::int64_t first_row(std::int64_t chunk) const {
+    return first_rows_[static_cast<std::size_t>(chunk)];
   }
-  std::int64_t* of(std::int64_t part) { return counts_.data() + part * columns_; }
+  std::int64_t* of(std::int64_t chunk) { return counts_.data() + chunk * columns_; }
 
-  /// Turns counts into the start of each chunk's values of each column. Calls told() for each
+  /// Turns counts into the start of each chunk's values of each column. Calls visit() for each
   /// nonempty column with its end.
-  template <class Told>
-  void sum(Told told) {
-    std::int64_t place = 0;
+  template <class Visit>
+  void sum(Visit visit) {
+    std::int64_t position = 0;
     for (std::int64_t column = 0; column < columns_; ++column) {
-      const auto before = place;
-      for (std::int64_t part = 0; part < parts_; ++part)
-        place += std::exchange(of(part)[column], place);
-      if (place > before) told(column, place);
+      const auto first = position;
+      for (std::int64_t chunk = 0; chunk < chunks_; ++chunk)
+        position += std::exchange(of(chunk)[column], position);
+      if (position > first) visit(column, position);
     }
   }
 
  private:
-  std::int64_t columns_, parts_;
+  std::int64_t columns_, chunks_;
   std::vector<std::int64_t> first_rows_, counts_;
 };
 
@@ -105,14 +105,14 @@ void transpose_by_counting(const tenon::Call& call, const tenon::Csr<const T>& m
     rows.ids.push_back(column);
     rows.starts.push_back(end);
   });
-  call.parallel_for(counts.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = begin; part < end; ++part) {
-      auto* const next = counts.of(part);
-      for (auto row = counts.first_row(part); row < counts.first_row(part + 1); ++row)
+  call.parallel_for(counts.chunks(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto chunk = begin; chunk < end; ++chunk) {
+      auto* const next = counts.of(chunk);
+      for (auto row = counts.first_row(chunk); row < counts.first_row(chunk + 1); ++row)
         for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e) {
-          const auto place = static_cast<std::size_t>(next[matrix.columns_of[e]]++);
-          rows.own_columns[place] = row;
-          rows.own_values[place] = matrix.values[e];
+          const auto position = static_cast<std::size_t>(next[matrix.columns_of[e]]++);
+          rows.own_columns[position] = row;
+          rows.own_values[position] = matrix.values[e];
         }
     }
   });
@@ -128,15 +128,15 @@ void transpose_by_sorting(const tenon::Csr<const T>& matrix, Rows<T>& rows) {
               row);
   std::stable_sort(order.begin(), order.end(),
                    [&](auto l, auto r) { return matrix.columns_of[l] < matrix.columns_of[r]; });
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const auto column = matrix.columns_of[order[place]];
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const auto column = matrix.columns_of[order[position]];
     if (rows.ids.empty() || rows.ids.back() != column) {
       rows.ids.push_back(column);
       rows.starts.push_back(0);
     }
-    rows.starts.back() = static_cast<std::int64_t>(place) + 1;
-    rows.own_columns[place] = row_of[static_cast<std::size_t>(order[place])];
-    rows.own_values[place] = matrix.values[order[place]];
+    rows.starts.back() = static_cast<std::int64_t>(position) + 1;
+    rows.own_columns[position] = row_of[static_cast<std::size_t>(order[position])];
+    rows.own_values[position] = matrix.values[order[position]];
   }
 }
 
@@ -148,21 +148,21 @@ bool mostly_empty(const tenon::Csr<const T>& matrix) {
 
 /// The nonempty columns, ascending, and the index of each column in this list.
 struct ColumnsUsed {
-  std::vector<std::int64_t> ids, places;
+  std::vector<std::int64_t> ids, indices;
 };
 template <class T>
 ColumnsUsed columns_used(const tenon::Call& call, const tenon::Csr<const T>& matrix) {
   ColumnsUsed used{{}, std::vector<std::int64_t>(static_cast<std::size_t>(matrix.columns), 0)};
   call.parallel_for(matrix.nnz, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
     for (auto e = begin; e < end; ++e) {  // several threads may mark the same column
-      const std::atomic_ref mark(used.places[static_cast<std::size_t>(matrix.columns_of[e])]);
+      const std::atomic_ref mark(used.indices[static_cast<std::size_t>(matrix.columns_of[e])]);
       if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
     }
   });
   for (std::int64_t column = 0; column < matrix.columns; ++column) {
-    auto& place = used.places[static_cast<std::size_t>(column)];
-    if (place == 0) continue;
-    place = static_cast<std::int64_t>(used.ids.size());
+    auto& index = used.indices[static_cast<std::size_t>(column)];
+    if (index == 0) continue;
+    index = static_cast<std::int64_t>(used.ids.size());
     used.ids.push_back(column);
   }
   return used;

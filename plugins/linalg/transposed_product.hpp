@@ -44,10 +44,10 @@ class Strips {
     return matrix_.row_starts[first_row(strip)];
   }
   std::int64_t max_values_in_a_round() const {
-    std::int64_t most = 0;
+    std::int64_t longest = 0;
     for (std::int64_t strip = 0; strip < count_; strip += in_a_round_)
-      most = std::max(most, first_value(strip + in_a_round_) - first_value(strip));
-    return most;
+      longest = std::max(longest, first_value(strip + in_a_round_) - first_value(strip));
+    return longest;
   }
 
  private:
@@ -83,9 +83,9 @@ struct TransposedStrip {
       for (auto i = e; i < std::min(e + line, matrix.row_starts[last]); ++i)
         ++next[matrix.columns_of[i]];
     }
-    std::int32_t place = 0;
+    std::int32_t offset = 0;
     for (std::int64_t column = 0; column < matrix.columns; ++column)
-      place += std::exchange(next[column], place);
+      offset += std::exchange(next[column], offset);
     for (auto row = first; row < last; ++row)
       for (auto e = matrix.row_starts[row]; e < matrix.row_starts[row + 1]; ++e)
         terms[next[matrix.columns_of[e]]++] = {static_cast<std::int32_t>(row), matrix.values[e]};
@@ -131,18 +131,18 @@ class StripMemory {
 /// Whether the numbers of rows and of values per strip fit the index types above.
 template <class T>
 bool fits_strips(const tenon::Csr<const T>& matrix) {
-  constexpr std::int64_t most = 1 << 30;
-  return matrix.rows <= most && matrix.columns <= most;
+  constexpr std::int64_t limit = 1 << 30;
+  return matrix.rows <= limit && matrix.columns <= limit;
 }
 
 /// out = matrix^T * right, where rows of right are right_row elements apart. Column i of the matrix
-/// becomes row `places[i]` of out, or row i if places is null; out has out_rows rows. Each element
-/// is summed in the order of the matrix's rows, for any strips and blocks.
+/// becomes row `row_map[i]` of out, or row i if row_map is null; out has out_rows rows. Each
+/// element is summed in the order of the matrix's rows, for any strips and blocks.
 template <class T>
 void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& matrix, const T* right,
                          std::int64_t right_row, std::int64_t columns, T* out,
-                         std::int64_t out_rows, const std::int64_t* places) {
-  if (places) std::fill_n(out, out_rows * columns, T(0));
+                         std::int64_t out_rows, const std::int64_t* row_map) {
+  if (row_map) std::fill_n(out, out_rows * columns, T(0));
   const Strips<T> strips(matrix, call.threads());
   const StripMemory<T> memory(strips, matrix.columns);
   const auto sum = best_sum_rows<T, TransposedStrip<T>>();
@@ -158,8 +158,8 @@ void multiply_transposed(const tenon::Call& call, const tenon::Csr<const T>& mat
     });
     call.parallel_for(matrix.columns, block, [&](std::int64_t begin, std::int64_t end) {
       for (auto strip = first; strip < last; ++strip)
-        sum({memory.at(first, strip), right, right_row, columns, out, columns, places,
-             places || strip > 0},
+        sum({memory.at(first, strip), right, right_row, columns, out, columns, row_map,
+             row_map || strip > 0},
             begin, end);
     });
   }

@@ -9,21 +9,21 @@ struct MomentsRule {
   W *m, *v;
   W keep1, keep2, take1, take2, above_zero, decay;
   double beta1, beta2, taken;
-  W scale = 0, unbias = 0, kept = 0;
+  W scale = 0, unbias = 0, weight_factor = 0;
 
   /// Computes the coefficients of step `step`, counted from 1.
   TENON_FN void begin(double learning_rate, double step) {
     const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
     scale = static_cast<W>(learning_rate / correction1);
     unbias = static_cast<W>(1 / std::sqrt(correction2));
-    kept = static_cast<W>(1 - learning_rate * taken);
+    weight_factor = static_cast<W>(1 - learning_rate * taken);
   }
   TENON_FN W operator()(std::int64_t i, W weight, W grad) const {
     const W slope = grad + decay * weight;
     const W mean = keep1 * m[i] + take1 * slope, square = keep2 * v[i] + take2 * slope * slope;
     m[i] = mean;
     v[i] = square;
-    return kept * weight - scale * mean / (std::sqrt(square) * unbias + above_zero);
+    return weight_factor * weight - scale * mean / (std::sqrt(square) * unbias + above_zero);
   }
 };
 

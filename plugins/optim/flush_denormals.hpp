@@ -4,19 +4,19 @@
 #if defined(__SSE2__) && !defined(__CUDACC__)
 #include <immintrin.h>
 
-/// While it lives, flushes denormals on this thread if `wanted`.
+/// While it lives, flushes denormals on this thread if `enabled`.
 class FlushDenormals {
  public:
-  explicit FlushDenormals(bool wanted) : before_(_mm_getcsr()) {
-    if (wanted) _mm_setcsr(before_ | flush_results | read_as_zero);
+  explicit FlushDenormals(bool enabled) : saved_(_mm_getcsr()) {
+    if (enabled) _mm_setcsr(saved_ | flush_results | read_as_zero);
   }
-  ~FlushDenormals() { _mm_setcsr(before_); }
+  ~FlushDenormals() { _mm_setcsr(saved_); }
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
  private:
   static constexpr unsigned flush_results = 0x8000, read_as_zero = 0x40;
-  unsigned before_;
+  unsigned saved_;
 };
 #else
 /// Does nothing on other architectures than x86.

@@ -28,19 +28,19 @@ struct GlobalNormScaleCuda : GlobalNormScale {
   static constexpr bool capturable = true;
 
   std::size_t workspace(const tenon::Infer& io) const {
-    return static_cast<std::size_t>(io.inputs() * sum_parts) * sizeof(double);
+    return static_cast<std::size_t>(io.inputs() * max_partial_sums) * sizeof(double);
   }
 
   void forward(const tenon::Call& call) const {
-    double* const parts =
-        call.workspace<double>(static_cast<std::size_t>(call.inputs() * sum_parts));
+    double* const partial_sums =
+        call.workspace<double>(static_cast<std::size_t>(call.inputs() * max_partial_sums));
     std::int64_t count = 0;
     for (int i = 0; i < call.inputs(); ++i)
       tenon::visit<tenon::floating>(call.input_type(i).dtype, [&]<class T>() {
         const auto [data, size] = stored<T>(call, i);
-        count += sum_by_parts(call, size, Square<T>{data}, parts + count);
+        count += partial_sums_of(call, size, Square<T>{data}, partial_sums + count);
       });
-    put_sum(call, parts, count, PutScale{max_norm, call.output<float>(0).data()});
+    put_sum(call, partial_sums, count, PutScale{max_norm, call.output<float>(0).data()});
   }
   void forward_sparse(const tenon::Call& call) const { forward(call); }
 };

@@ -36,7 +36,9 @@ struct PutNumber {
 struct ScaleByCuda : ScaleBy {
   static constexpr bool capturable = true;
 
-  std::size_t backward_workspace(const tenon::Infer&) const { return sum_parts * sizeof(double); }
+  std::size_t backward_workspace(const tenon::Infer&) const {
+    return max_partial_sums * sizeof(double);
+  }
 
   void forward(const tenon::Call& call) const {
     scale_all(call, tenon::gpu::CopyIndices{call}, [&](auto... values) { scale(call, values...); });
@@ -47,10 +49,10 @@ struct ScaleByCuda : ScaleBy {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto dy = call.output_grad<T>(0);
       if (call.write(1) != tenon::Write::none) {  // first: the other gradient may overwrite dy
-        double* const parts = call.workspace<double>(sum_parts);
-        const auto count = sum_by_parts(call, dy.size(),
-                                        Product<T>{call.input<T>("data").data(), dy.data()}, parts);
-        put_sum(call, parts, count, PutNumber{call.input_grad<float>("factor").data()});
+        double* const partial_sums = call.workspace<double>(max_partial_sums);
+        const auto count = partial_sums_of(
+            call, dy.size(), Product<T>{call.input<T>("data").data(), dy.data()}, partial_sums);
+        put_sum(call, partial_sums, count, PutNumber{call.input_grad<float>("factor").data()});
       }
       if (call.write(0) != tenon::Write::none)
         scale(call, dy.data(), dy.size(), call.input_grad<T>("data").data());

@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/elementwise/convert.hpp>
 #include <tenon/operator.hpp>
-#include <tenon/same_places.hpp>
+#include <tenon/same_sparsity.hpp>
 #include <type_traits>
 
 #include "block_sum.hpp"
@@ -29,7 +29,7 @@ struct ScaleBy : tenon::Operator {
   }
 
   void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(1) == tenon::Storage::dense) keep_places(io);
+    if (io.input(1) == tenon::Storage::dense) keep_sparsity(io);
   }
 
   void forward(const tenon::Call& call) const {
@@ -58,12 +58,12 @@ struct ScaleBy : tenon::Operator {
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
   /// Calls scale(from, count, to) on the stored elements; `copy` copies the sparse indices, as in
-  /// SamePlaces.
+  /// SameSparsity.
   template <class Copy, class Scale>
   static void scale_all(const tenon::Call& call, const Copy& copy, const Scale& scale) {
-    const tenon::SamePlaces places(call, copy);
-    tenon::visit<tenon::floating>(places.read_dtype(), [&]<class T>() {
-      scale(places.read<T>(), places.count(), places.written<T>());
+    const tenon::SameSparsity tensors(call, copy);
+    tenon::visit<tenon::floating>(tensors.read_dtype(), [&]<class T>() {
+      scale(tensors.read<T>(), tensors.count(), tensors.written<T>());
     });
   }
 

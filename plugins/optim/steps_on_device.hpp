@@ -52,13 +52,13 @@ struct StoredRowsStep {
   Rule rule;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(std::int64_t place, std::int64_t first, std::int64_t step) const {
-    const auto row = grad.row_ids[place];
+  TENON_DEVICE void operator()(std::int64_t index, std::int64_t first, std::int64_t step) const {
+    const auto row = grad.row_ids[index];
     if (!fault.fits(row, grad.total_rows)) return;
     for (auto j = first; j < grad.row_size; j += step) {
       const auto i = row * grad.row_size + j;
       to[i] = static_cast<T>(
-          rule(i, Wide<T>(from[i]), Wide<T>(grad.values[place * grad.row_size + j])));
+          rule(i, Wide<T>(from[i]), Wide<T>(grad.values[index * grad.row_size + j])));
     }
   }
 };
@@ -72,10 +72,10 @@ struct AllRowsStep {
   Rule rule;
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
-    const auto place = tenon::gpu::place_of(grad.row_ids, grad.rows, row);
+    const auto index = tenon::gpu::index_of(grad.row_ids, grad.rows, row);
     for (auto j = first; j < grad.row_size; j += step) {
       const auto i = row * grad.row_size + j;
-      const auto slope = place >= 0 ? Wide<T>(grad.values[place * grad.row_size + j]) : Wide<T>(0);
+      const auto slope = index >= 0 ? Wide<T>(grad.values[index * grad.row_size + j]) : Wide<T>(0);
       to[i] = static_cast<T>(rule(i, Wide<T>(from[i]), slope));
     }
   }

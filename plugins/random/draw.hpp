@@ -75,7 +75,7 @@ struct Draw : tenon::Operator {
         .ignore("seed");
   }
 
-  static double largest(tenon::DType dtype) {
+  static double max_finite(tenon::DType dtype) {
     if (dtype == tenon::f16) return 65504;
     if (dtype == tenon::bf16) return 0x1.fep127;
     return dtype == tenon::f32 ? std::numeric_limits<float>::max()

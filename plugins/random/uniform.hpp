@@ -47,7 +47,7 @@ struct Uniform : Draw {
     // negated to reject nan, too
     if (!(low < high))
       io.param_error("high", "is ", high, "; needs to be greater than low, which is ", low);
-    const auto limit = largest(dtype);
+    const auto limit = max_finite(dtype);
     if (!(low >= -limit))
       io.param_error("low", "is ", low, ", below the minimum of the dtype, ", -limit);
     if (!(high <= limit))

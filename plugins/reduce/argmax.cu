@@ -62,5 +62,5 @@ struct ChosenIndexCuda : ChosenIndex<Rule> {
     });
   }
 };
-TENON_KERNEL(argmax, cuda, ChosenIndexCuda<Largest>)
-TENON_KERNEL(argmin, cuda, ChosenIndexCuda<Smallest>)
+TENON_KERNEL(argmax, cuda, ChosenIndexCuda<MaxRule>)
+TENON_KERNEL(argmin, cuda, ChosenIndexCuda<MinRule>)

@@ -5,7 +5,7 @@
 #include "axes.hpp"
 
 /// The orders of argmax and argmin. nan is better than any number.
-struct Largest {
+struct MaxRule {
   static constexpr const char* onnx = "ArgMax";
   static constexpr const char* doc =
       "index of the maximum of x along one axis, or in row-major order over all axes; the first "
@@ -20,7 +20,7 @@ struct Largest {
   }
 };
 
-struct Smallest {
+struct MinRule {
   static constexpr const char* onnx = "ArgMin";
   static constexpr const char* doc =
       "index of the minimum of x along one axis, or in row-major order over all axes; the first "
@@ -123,5 +123,5 @@ struct ChosenIndex : Reduction {
   }
 };
 
-using Argmax = ChosenIndex<Largest>;
-using Argmin = ChosenIndex<Smallest>;
+using Argmax = ChosenIndex<MaxRule>;
+using Argmin = ChosenIndex<MinRule>;

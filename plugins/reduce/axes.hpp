@@ -3,7 +3,7 @@
 #include <bit>
 #include <tenon/operator.hpp>
 
-#include "../shared/given_numbers.hpp"
+#include "../shared/argument_numbers.hpp"
 #include "../shared/reduction.hpp"
 
 struct Reduction : tenon::Operator {
@@ -21,7 +21,7 @@ struct Reduction : tenon::Operator {
   unsigned reduced(const tenon::Call& call) const {
     const auto x = call.input_type(0).shape;
     if (!call.has_input("axes")) return reduced(x.rank());
-    const auto axes = given_numbers(call, "axes", axis);
+    const auto axes = argument_numbers(call, "axes", axis);
     checked_axes(axes, x.rank());
     const auto mask = mask_of(axes, x.rank());
     require_output(call, without(x, mask));
@@ -55,14 +55,14 @@ struct Reduction : tenon::Operator {
 
   /// For operators whose axes may come from an input.
   static constexpr void describe_axes_input(auto& op) {
-    describe_given(op, "axes", "[n]; replaces the parameter `axis`");
+    describe_argument(op, "axes", "[n]; replaces the parameter `axis`");
     op.param("noop_with_empty_axes", &Reduction::noop_with_empty_axes,
              "without axes, reduce none instead of all: each element is a result");
   }
 
   /// Infers y's shape from x's, and x's sizes from y's.
   void infer_reduction(tenon::Infer& io, tenon::DType dtype) const {
-    const auto axes = given_axes(io);
+    const auto axes = argument_axes(io);
     if (!axes) {
       const auto x = io.input(0).shape;
       return io.set_output(
@@ -78,7 +78,7 @@ struct Reduction : tenon::Operator {
     }
     check_axes(io, *axes, rank);
     const auto mask = mask_of(*axes, rank);
-    io.set_input(0, kept_from_y(io.output(0).shape, mask, rank));
+    io.set_input(0, retained_from_y(io.output(0).shape, mask, rank));
     io.set_output(0, without(io.input(0).shape, mask), dtype);
   }
 
@@ -104,7 +104,7 @@ struct Reduction : tenon::Operator {
   /// For reductions that have no result over zero elements.
   void require_elements(const tenon::Infer& io) const {
     const auto x = io.input(0).shape;
-    const auto axes = given_axes(io);
+    const auto axes = argument_axes(io);
     if (!x.has_rank() || !axes) return;
     const auto mask = mask_of(*axes, x.rank());
     bool none_reduced = false, has_results = true;
@@ -115,8 +115,8 @@ struct Reduction : tenon::Operator {
   }
 
  private:
-  std::optional<Numbers> given_axes(const tenon::Infer& io) const {
-    return given_numbers(io, "axes", axis, "axis");
+  std::optional<Numbers> argument_axes(const tenon::Infer& io) const {
+    return argument_numbers(io, "axes", axis, "axis");
   }
 
   template <class List>
@@ -160,7 +160,7 @@ struct Reduction : tenon::Operator {
     }
   }
 
-  tenon::Shape kept_from_y(const tenon::Shape& y, unsigned mask, int rank) const {
+  tenon::Shape retained_from_y(const tenon::Shape& y, unsigned mask, int rank) const {
     auto x = tenon::Shape::of_rank(rank);
     const int gone = std::popcount(mask);
     if (!y.has_rank() || y.rank() != (keepdims ? rank : rank - gone))

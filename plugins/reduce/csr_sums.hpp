@@ -37,9 +37,9 @@ Acc sum_whole(const tenon::Call& call, const tenon::Csr<const T>& x) {
   std::vector<Acc> sums(static_cast<std::size_t>((x.nnz + length - 1) / length));
   call.parallel_for(
       static_cast<std::int64_t>(sums.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (auto part = begin; part < end; ++part)
-          sums[static_cast<std::size_t>(part)] =
-              sum_values<Acc>(x.values + part * length, std::min(length, x.nnz - part * length));
+        for (auto chunk = begin; chunk < end; ++chunk)
+          sums[static_cast<std::size_t>(chunk)] =
+              sum_values<Acc>(x.values + chunk * length, std::min(length, x.nnz - chunk * length));
       });
   return sum_values<Acc>(sums.data(), static_cast<std::int64_t>(sums.size()));
 }
@@ -47,20 +47,20 @@ Acc sum_whole(const tenon::Call& call, const tenon::Csr<const T>& x) {
 /// Rows are split into chunks with partial sums, as many as the memory for these is worth.
 template <class Acc, class T, class Put>
 void sum_each_column(const tenon::Call& call, const tenon::Csr<const T>& x, Put put) {
-  const auto parts = std::clamp<std::int64_t>(x.nnz / (4 * x.columns + (1 << 14)), 1, 32);
-  std::vector<Acc> sums(static_cast<std::size_t>(parts * x.columns), Acc(0));
-  call.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = begin; part < end; ++part) {
-      Acc* const own = sums.data() + part * x.columns;
-      for (auto e = x.nnz * part / parts; e < x.nnz * (part + 1) / parts; ++e)
+  const auto chunks = std::clamp<std::int64_t>(x.nnz / (4 * x.columns + (1 << 14)), 1, 32);
+  std::vector<Acc> sums(static_cast<std::size_t>(chunks * x.columns), Acc(0));
+  call.parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto chunk = begin; chunk < end; ++chunk) {
+      Acc* const own = sums.data() + chunk * x.columns;
+      for (auto e = x.nnz * chunk / chunks; e < x.nnz * (chunk + 1) / chunks; ++e)
         own[x.columns_of[e]] += static_cast<Acc>(static_cast<Plain<T>>(x.values[e]));
     }
   });
   call.parallel_for(x.columns, 1 << 13, [&](std::int64_t begin, std::int64_t end) {
     for (auto column = begin; column < end; ++column) {
       Acc sum = 0;
-      for (std::int64_t part = 0; part < parts; ++part)
-        sum += sums[static_cast<std::size_t>(part * x.columns + column)];
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+        sum += sums[static_cast<std::size_t>(chunk * x.columns + column)];
       put(column, sum);
     }
   });

@@ -8,15 +8,15 @@
 
 /// Layout of the workspace of csr sums.
 struct CsrSumSpace {
-  std::int64_t columns, column_parts;
+  std::int64_t columns, column_chunks;
 
   explicit CsrSumSpace(const tenon::Shape& x)
       : columns(x[1]),
-        column_parts(std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(x[1], 1), 1,
-                                              std::clamp<std::int64_t>(x[0], 1, 256))) {}
+        column_chunks(std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(x[1], 1), 1,
+                                               std::clamp<std::int64_t>(x[0], 1, 256))) {}
 
   std::size_t workspace(unsigned reduced) const {
-    if (reduced == 1) return static_cast<std::size_t>(columns * column_parts) * sizeof(double);
+    if (reduced == 1) return static_cast<std::size_t>(columns * column_chunks) * sizeof(double);
     return reduced == 3 ? 1 << 14 : 0;  // of fold() over one axis
   }
 };
@@ -55,12 +55,12 @@ template <class T, class Acc>
 struct ColumnSums {
   tenon::Csr<const T> x;
   Acc* sums;  ///< [parts, columns]
-  std::int64_t parts;
+  std::int64_t chunks;
   tenon::gpu::Fault fault;
 
-  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t part) const {
-    Acc* const own = sums + part * x.columns;
-    const auto length = (x.rows + parts - 1) / parts, begin = part * length,
+  TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t chunk) const {
+    Acc* const own = sums + chunk * x.columns;
+    const auto length = (x.rows + chunks - 1) / chunks, begin = chunk * length,
                end = begin + length < x.rows ? begin + length : x.rows;
     for (auto row = begin; row < end; ++row) {
       for (auto e = x.row_starts[row] + block.thread(); e < x.row_starts[row + 1];
@@ -73,14 +73,14 @@ struct ColumnSums {
 };
 
 template <class Acc, class Put>
-struct SumColumnParts {
+struct SumColumnChunks {
   const Acc* sums;
-  std::int64_t parts, columns;
+  std::int64_t chunks, columns;
   Put put;
 
   TENON_FN void operator()(std::int64_t column) const {
     Acc sum = 0;
-    for (std::int64_t part = 0; part < parts; ++part) sum += sums[part * columns + column];
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sum += sums[chunk * columns + column];
     put(column, sum);
   }
 };
@@ -96,10 +96,10 @@ void reduce_csr_on_device(const tenon::Call& call, unsigned reduced, const Sink&
     Acc* const sums = call.workspace<Acc>(bytes / sizeof(Acc));
     tenon::gpu::clear(call, sums, bytes);
     tenon::gpu::for_each_block(
-        call, space.column_parts,
-        ColumnSums<T, Acc>{x, sums, space.column_parts, tenon::gpu::Fault(call)});
+        call, space.column_chunks,
+        ColumnSums<T, Acc>{x, sums, space.column_chunks, tenon::gpu::Fault(call)});
     tenon::gpu::for_each(call, x.columns,
-                         SumColumnParts<Acc, Sink>{sums, space.column_parts, x.columns, sink});
+                         SumColumnChunks<Acc, Sink>{sums, space.column_chunks, x.columns, sink});
   } else if (reduced == 2) {
     if (x.nnz / std::max<std::int64_t>(x.rows, 1) >= 64)
       tenon::gpu::for_each_block(call, x.rows, RowSum<T, Acc, Sink>{x, sink});

@@ -60,18 +60,18 @@ struct ProductsBack {
 
   TENON_FN void operator()(std::int64_t line) const {
     const auto first = lines.first(line), step = lines.step();
-    T before = 1;
+    T prefix = 1;
     for (std::int64_t i = 0; i < lines.count; ++i) {
-      dx[first + i * step] = before;
-      before *= x[first + i * step];
+      dx[first + i * step] = prefix;
+      prefix *= x[first + i * step];
     }
-    T behind = 0;
+    T suffix = 0;
     for (auto i = lines.count - 1; i >= 0; --i) {
       const bool last = i + 1 == lines.count;
       const auto at = first + i * step;
       const T gradient = !exclusive ? dy[at] : last ? T(0) : dy[at + step];
-      behind = gradient + (last ? T(0) : x[at + step] * behind);
-      dx[at] *= behind;
+      suffix = gradient + (last ? T(0) : x[at + step] * suffix);
+      dx[at] *= suffix;
     }
   }
 };
@@ -84,18 +84,18 @@ struct OthersBack {
   T* dx;
 
   TENON_FN void operator()(std::int64_t result) const {
-    const auto at = space.kept.offset(result), count = space.terms.count();
+    const auto at = space.results.offset(result), count = space.terms.count();
     T product = 1;
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto place = at + space.terms.offset(i);
-      dx[place] = product;
-      product *= x[place];
+      const auto index = at + space.terms.offset(i);
+      dx[index] = product;
+      product *= x[index];
     }
     product = dy[result];
     for (auto i = count - 1; i >= 0; --i) {
-      const auto place = at + space.terms.offset(i);
-      dx[place] *= product;
-      product *= x[place];
+      const auto index = at + space.terms.offset(i);
+      dx[index] *= product;
+      product *= x[index];
     }
   }
 };
@@ -213,7 +213,7 @@ struct ProdCuda : Prod {
     if (type.shape.size() == 0) return;
     tenon::visit<tenon::Types{tenon::f32, tenon::f64}>(type.dtype, [&]<class T>() {
       tenon::gpu::for_each(
-          call, space.kept.count(),
+          call, space.results.count(),
           OthersBack<T>{space, call.input<T>(0).data(), call.output_grad<T>(0).data(),
                         call.input_grad<T>(0).data()});
     });

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "../shared/given_numbers.hpp"
+#include "../shared/argument_numbers.hpp"
 #include "../shared/rules.hpp"
 
 /// Base of both: the axis and its direction.
@@ -14,7 +14,7 @@ struct Cumulative : tenon::Operator {
     io.set_output(0, io.input(0).shape, io.input(0).dtype);
     io.set_input(0, io.output(0).shape);
     const auto x = io.input(0).shape;
-    if (const auto along = given_number(io, "along", axis);
+    if (const auto along = argument_number(io, "along", axis);
         along && x.has_rank() && (*along < -x.rank() || *along >= x.rank()))
       io.param_error("axis", "is ", *along, ", which is out of range for x with rank ", x.rank());
   }
@@ -23,7 +23,7 @@ struct Cumulative : tenon::Operator {
   static constexpr void describe_cumulative(auto& op) {
     op.types(tenon::any_real);
     op.input("x", "at least one dimension");
-    describe_given(op, "along", "one element; replaces the parameter `axis`");
+    describe_argument(op, "along", "one element; replaces the parameter `axis`");
     op.output("y", "same shape and dtype as x");
     op.param("axis", &Cumulative::axis,
              "axis to accumulate along; negative axes count from the end");
@@ -36,7 +36,7 @@ struct Cumulative : tenon::Operator {
   /// The axis, in [0, rank).
   int axis_in(const tenon::Call& call) const {
     const int rank = call.input_type(0).shape.rank();
-    const auto named = given_number(call, "along", axis);
+    const auto named = argument_number(call, "along", axis);
     if (named < -rank || named >= rank)
       throw tenon::Error("axis ", named, " is out of range for rank ", rank);
     return static_cast<int>(named < 0 ? named + rank : named);
@@ -150,18 +150,18 @@ struct Cumprod : Cumulative {
       T* const dx = call.input_grad<T>(0).data();
       each_line(call, [&](const Line& line) {
         const auto last = line.count - 1;
-        std::vector<Plain<T>> before(static_cast<std::size_t>(line.count), Plain<T>(1));
+        std::vector<Plain<T>> prefix(static_cast<std::size_t>(line.count), Plain<T>(1));
         for (std::int64_t i = 0; i < last; ++i)
-          before[static_cast<std::size_t>(i) + 1] =
-              before[static_cast<std::size_t>(i)] * static_cast<Plain<T>>(x[line[i]]);
-        Plain<T> behind = 0;
+          prefix[static_cast<std::size_t>(i) + 1] =
+              prefix[static_cast<std::size_t>(i)] * static_cast<Plain<T>>(x[line[i]]);
+        Plain<T> suffix = 0;
         for (auto i = last; i >= 0; --i) {
           const auto gradient = !exclusive ? static_cast<Plain<T>>(dy[line[i]])
                                 : i < last ? static_cast<Plain<T>>(dy[line[i + 1]])
                                            : Plain<T>(0);
-          behind =
-              gradient + (i < last ? static_cast<Plain<T>>(x[line[i + 1]]) * behind : Plain<T>(0));
-          dx[line[i]] = static_cast<T>(before[static_cast<std::size_t>(i)] * behind);
+          suffix =
+              gradient + (i < last ? static_cast<Plain<T>>(x[line[i + 1]]) * suffix : Plain<T>(0));
+          dx[line[i]] = static_cast<T>(prefix[static_cast<std::size_t>(i)] * suffix);
         }
       });
     });

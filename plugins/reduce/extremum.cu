@@ -1,7 +1,7 @@
 // CUDA kernels of max and min.
 #include "../shared/fold_on_device.hpp"
+#include "broadcast_gradient_on_device.hpp"
 #include "extremum.hpp"
-#include "spread_on_device.hpp"
 
 namespace {
 
@@ -92,7 +92,7 @@ struct ExtremumCuda : Op {
 
  private:
   static std::size_t tie_bytes(const FoldSpace& space) {
-    return static_cast<std::size_t>(space.kept.count()) * sizeof(std::int64_t);
+    return static_cast<std::size_t>(space.results.count()) * sizeof(std::int64_t);
   }
 };
 

@@ -25,23 +25,23 @@ struct Extremum : Reduction {
   void gradient(tenon::Gradient& g) const {
     GraphArithmetic math(g);
     const auto x = g.input(0);
-    const bool given = g.has_input("axes");
-    const auto axes = given ? tenon::Ints() : math.axes_of(reduced(math.rank(x)));
+    const bool has_axes = g.has_input("axes");
+    const auto axes = has_axes ? tenon::Ints() : math.axes_of(reduced(math.rank(x)));
     const auto like_x =
         [&](GraphArithmetic::Value y) {  // a scalar has no axes and broadcasts anyway
-          if (keepdims || (!given && axes.empty())) return y;
-          return given ? g.add("expand_dims", {y, g.input("axes")})
-                       : g.add("expand_dims", {y}, {{"axis", axes}});
+          if (keepdims || (!has_axes && axes.empty())) return y;
+          return has_axes ? g.add("expand_dims", {y, g.input("axes")})
+                          : g.add("expand_dims", {y}, {{"axis", axes}});
         };
     const auto chosen = g.add("cast", {g.add("equal", {x, like_x(g.output(0))})},
                               {{"dtype", tenon::name_of(g.type(x).dtype)}});
     const auto ties =
-        given          ? g.add("sum", {chosen, g.input("axes")},
+        has_axes       ? g.add("sum", {chosen, g.input("axes")},
                                {{"keepdims", true}, {"noop_with_empty_axes", noop_with_empty_axes}})
         : axes.empty() ? g.ones_like(chosen)
                        : math.sum(chosen, axes);
-    const auto part = math.div(chosen, ties);
-    g.set_input_grad(0, math.mul(part, like_x(g.output_grad(0))));
+    const auto per_tie = math.div(chosen, ties);
+    g.set_input_grad(0, math.mul(per_tie, like_x(g.output_grad(0))));
   }
 
   /// dy goes to the chosen element, in equal parts if there are several.
@@ -92,9 +92,9 @@ struct Extremum : Reduction {
         };
         each([&](std::int64_t i, std::int64_t r) { ties[r] += chosen(i, r); });
         each([&](std::int64_t i, std::int64_t r) {
-          const auto part =
+          const auto per_tie =
               chosen(i, r) ? Plain<T>(dy.data()[unit.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
-          dx.data()[i] = static_cast<T>(part);
+          dx.data()[i] = static_cast<T>(per_tie);
         });
       }
     });

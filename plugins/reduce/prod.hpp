@@ -34,9 +34,9 @@ struct Prod : Reduction {
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    const bool kept =
+    const bool preserved =
         dtype == tenon::unknown_dtype || tenon::floating.has(dtype) || dtype == tenon::u64;
-    infer_reduction(io, kept ? dtype : tenon::i64);
+    infer_reduction(io, preserved ? dtype : tenon::i64);
   }
 
   std::size_t workspace(const tenon::Infer& io) const { return run_workspace(io); }
@@ -68,27 +68,27 @@ struct Prod : Reduction {
     T* const dx = call.input_grad<T>(0).data();
     const bool inner = strips.inner_reduced();
     call.parallel_for(strips.units(), 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Plain<T>> before;
+      std::vector<Plain<T>> prefix;
       for (auto u = begin; u < end; ++u) {
         const auto unit = strips.unit(u);
         for (std::int64_t r = 0; r < unit.width; ++r) {
-          const auto place = [&](std::int64_t s, std::int64_t e) {
+          const auto index = [&](std::int64_t s, std::int64_t e) {
             return unit.x + strips.step(s).x + (inner ? e : r);
           };
           const auto length = [&](std::int64_t s) { return inner ? strips.step(s).length : 1; };
-          before.clear();
+          prefix.clear();
           Plain<T> product = 1;
           for (std::int64_t s = 0; s < strips.steps(); ++s)
             for (std::int64_t e = 0; e < length(s); ++e) {
-              before.push_back(product);
-              product *= static_cast<Plain<T>>(x[place(s, e)]);
+              prefix.push_back(product);
+              product *= static_cast<Plain<T>>(x[index(s, e)]);
             }
           product = static_cast<Plain<T>>(dy[unit.y + r]);
           for (auto s = strips.steps(); s-- > 0;)
             for (auto e = length(s); e-- > 0;) {
-              dx[place(s, e)] = static_cast<T>(before.back() * product);
-              product *= static_cast<Plain<T>>(x[place(s, e)]);
-              before.pop_back();
+              dx[index(s, e)] = static_cast<T>(prefix.back() * product);
+              product *= static_cast<Plain<T>>(x[index(s, e)]);
+              prefix.pop_back();
             }
         }
       }

@@ -1,7 +1,7 @@
 // CUDA kernels of sum and mean. Floating-point numbers are added in double, because a thread adds
 // more terms in sequence than on the CPU.
+#include "broadcast_gradient_on_device.hpp"
 #include "csr_sums_on_device.hpp"
-#include "spread_on_device.hpp"
 #include "sum.hpp"
 
 namespace {
@@ -59,7 +59,7 @@ struct SumCuda : Sum<Rule> {
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     tenon::visit<tenon::floating>(type.dtype, [&]<class T>() {
-      spread_on_device<T>(call, this->reduced(type.shape.rank()), this->divisor(call));
+      broadcast_gradient_on_device<T>(call, this->reduced(type.shape.rank()), this->divisor(call));
     });
   }
 

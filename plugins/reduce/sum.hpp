@@ -2,8 +2,8 @@
 #pragma once
 #include "../shared/rules.hpp"
 #include "axes.hpp"
+#include "broadcast_gradient.hpp"
 #include "csr_sums.hpp"
-#include "spread.hpp"
 
 struct Added {
   static constexpr const char* doc =
@@ -15,7 +15,7 @@ struct Added {
       "otherwise x's dtype";
   static constexpr const char* onnx = "ReduceSum";
   static constexpr int axes_are_input = 13;
-  static constexpr tenon::Types kept = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
+  static constexpr tenon::Types preserved = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
   static constexpr bool divided = false;
   using OfWhole = std::int64_t;  ///< y's element type if x has integers or booleans
 };
@@ -30,7 +30,7 @@ struct Averaged {
       "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceMean";
   static constexpr int axes_are_input = 18;
-  static constexpr tenon::Types kept = tenon::floating;
+  static constexpr tenon::Types preserved = tenon::floating;
   static constexpr bool divided = true;
   using OfWhole = double;
 };
@@ -63,15 +63,15 @@ struct Sum : Reduction {
     op.accumulates();
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
-    describe_onnx(op, Rule::onnx, Rule::axes_are_input, Rule::kept);
+    describe_onnx(op, Rule::onnx, Rule::axes_are_input, Rule::preserved);
   }
 
   void infer(tenon::Infer& io) const {
     const auto dtype = io.input(0).dtype;
-    const bool kept = dtype == tenon::unknown_dtype ||
-                      (tenon::floating + tenon::any_complex).has(dtype) ||
-                      (dtype == tenon::u64 && !Rule::divided);
-    infer_reduction(io, kept ? dtype : tenon::dtype_of<typename Rule::OfWhole>);
+    const bool preserved = dtype == tenon::unknown_dtype ||
+                           (tenon::floating + tenon::any_complex).has(dtype) ||
+                           (dtype == tenon::u64 && !Rule::divided);
+    infer_reduction(io, preserved ? dtype : tenon::dtype_of<typename Rule::OfWhole>);
   }
 
   std::size_t workspace(const tenon::Infer& io) const {
@@ -97,7 +97,7 @@ struct Sum : Reduction {
   void backward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     tenon::visit<tenon::floating + tenon::any_complex>(
-        type.dtype, [&]<class T>() { spread<T>(call, reduced(call), Rule::divided); });
+        type.dtype, [&]<class T>() { broadcast_gradient<T>(call, reduced(call), Rule::divided); });
   }
 
  protected:

@@ -10,7 +10,7 @@ namespace {
 struct TopLines {
   std::int64_t size, step;  ///< size of a line, and distance between its elements
 
-  TENON_FN std::int64_t place(std::int64_t i) const {
+  TENON_FN std::int64_t index(std::int64_t i) const {
     const auto line = i / size;
     return line / step * step * size + line % step + i % size * step;
   }
@@ -36,7 +36,7 @@ struct TopKey {
 
   TENON_FN std::uint64_t of(std::int64_t i) const {
     constexpr auto all = ~std::uint64_t{0} >> (64 - key_bits<T>);
-    auto key = sort_key(x[lines.place(i)]);
+    auto key = sort_key(x[lines.index(i)]);
     if constexpr (!std::is_integral_v<T>)
       key >>= spare_bits<T>;
     else if constexpr (std::is_signed_v<T> && sizeof(T) < 8)
@@ -84,7 +84,7 @@ struct PutTop {
     const auto at = line * lines.size + i / lines.step % count,
                element = first ? order[first[at]] : order[at];
     if (indices) indices[i] = element - line * lines.size;
-    if (values) values[i] = x[lines.place(element)];
+    if (values) values[i] = x[lines.index(element)];
   }
 };
 
@@ -100,7 +100,7 @@ struct PutBack {
   TENON_DEVICE void operator()(std::int64_t i) const {
     if (!fault.fits(indices[i], lines.size)) return;
     const auto line = i / lines.step / count * lines.step + i % lines.step;
-    dx[lines.place(line * lines.size + indices[i])] = dy[i];
+    dx[lines.index(line * lines.size + indices[i])] = dy[i];
   }
 };
 
@@ -133,23 +133,23 @@ struct TopKCuda : TopK {
     const auto y = chosen(call), x = call.input_type(0).shape;
     if (y.size() == 0) return;
     tenon::visit<tenon::any_real>(call.input_type(0).dtype, [&]<class T>() {
-      const auto wanted = [&](int i) { return call.write(i) != tenon::Write::none; };
+      const auto is_requested = [&](int i) { return call.write(i) != tenon::Write::none; };
       const TopKey<T> key{lines_of(x), call.input<T>(0).data(), smallest};
       const Sorts<T> sorts(x, axis);
       std::int64_t* const scratch =
           call.workspace<std::int64_t>(static_cast<std::size_t>(sorts.numbers()));
       PutTop<T> put{key.lines, y[static_cast<int>(axis)], nullptr, nullptr, key.x, nullptr,
                     nullptr};
-      if (wanted(0)) put.values = call.output<T>(0).data();
-      if (wanted(1)) put.indices = call.output<std::int64_t>(1).data();
+      if (is_requested(0)) put.values = call.output<T>(0).data();
+      if (is_requested(1)) put.indices = call.output<std::int64_t>(1).data();
       if constexpr (key_bits<T> == 64) {
         put.order =
-            tenon::gpu::sort(call, x.size(), LowerHalf<T>{key}, sorts.first, scratch).places;
+            tenon::gpu::sort(call, x.size(), LowerHalf<T>{key}, sorts.first, scratch).indices;
         put.first = tenon::gpu::sort(call, x.size(), UpperHalf<T>{key, put.order}, sorts.second,
                                      scratch + sorts.first_numbers())
-                        .places;
+                        .indices;
       } else {
-        put.order = tenon::gpu::sort(call, x.size(), key, sorts.first, scratch).places;
+        put.order = tenon::gpu::sort(call, x.size(), key, sorts.first, scratch).indices;
       }
       tenon::gpu::for_each(call, y.size(), put);
     });

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../shared/given_numbers.hpp"
+#include "../shared/argument_numbers.hpp"
 #include "../shared/rules.hpp"
 #include "../shared/sort_keys.hpp"
 
@@ -18,7 +18,7 @@ struct TopK : tenon::Operator {
         "counts as the largest");
     op.types(tenon::any_real);
     op.input("x", "at least one dimension");
-    describe_given(op, "count", "one element; replaces the parameter `k`");
+    describe_argument(op, "count", "one element; replaces the parameter `k`");
     op.output("values", "x's shape, with size k along the axis");
     op.output("indices", "int64 indices along the axis");
     op.param("k", &TopK::k, "number of elements to return, at most the size of the axis")
@@ -47,7 +47,7 @@ struct TopK : tenon::Operator {
     io.require(x.rank() > 0, "x is a scalar, but needs at least one dimension");
     if (axis < -x.rank() || axis >= x.rank())
       io.param_error("axis", "is ", axis, ", which is out of range for x with rank ", x.rank());
-    const auto count = given_number(io, "count", k);
+    const auto count = argument_number(io, "count", k);
     const int along = static_cast<int>(axis);
     if (count)
       io.require(*count >= 0 && (x[along] == tenon::unknown || *count <= x[along]), "x is ", x,
@@ -79,7 +79,7 @@ struct TopK : tenon::Operator {
       if (call.write(0) == tenon::Write::none) return;
       T* const values = call.output<T>(0).data();
       each_chosen(x.shape, y, indices,
-                  [&](std::int64_t place, std::int64_t i) { values[i] = from[place]; });
+                  [&](std::int64_t index, std::int64_t i) { values[i] = from[index]; });
     });
   }
 
@@ -91,7 +91,7 @@ struct TopK : tenon::Operator {
       if (!call.has_output_grad(0)) return;
       const auto dy = call.output_grad<T>(0);
       each_chosen(dx.shape(), dy.shape(), call.output_value<std::int64_t>(1).data(),
-                  [&](std::int64_t place, std::int64_t i) { dx.data()[place] = dy.data()[i]; });
+                  [&](std::int64_t index, std::int64_t i) { dx.data()[index] = dy.data()[i]; });
     });
   }
 
@@ -108,7 +108,7 @@ struct TopK : tenon::Operator {
     const auto x = call.input_type(0).shape;
     const int first = call.write(0) == tenon::Write::none;
     auto y = x;
-    y.set(static_cast<int>(axis), given_number(call, "count", k));
+    y.set(static_cast<int>(axis), argument_number(call, "count", k));
     require_output(call, y, first);
     if (y[static_cast<int>(axis)] > x[static_cast<int>(axis)])
       throw tenon::Error("x is ", x, ", which has fewer than k elements along axis ", axis);

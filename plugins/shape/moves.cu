@@ -1,13 +1,13 @@
 // CUDA kernels of the operators that only move elements.
-#include "box_copy_on_device.hpp"
-#include "concat.hpp"
-#include "depth_to_space.hpp"
-#include "expand_dims.hpp"
-#include "reshape.hpp"
-#include "slice.hpp"
-#include "split.hpp"
-#include "squeeze.hpp"
-#include "transpose.hpp"
+#include "layout/depth_to_space.hpp"
+#include "layout/expand_dims.hpp"
+#include "layout/reshape.hpp"
+#include "layout/squeeze.hpp"
+#include "layout/transpose.hpp"
+#include "shared/box_copy_on_device.hpp"
+#include "slicing/concat.hpp"
+#include "slicing/slice.hpp"
+#include "slicing/split.hpp"
 
 template <class Op>
 struct RelabelCuda : Op {

@@ -12,9 +12,9 @@
 /// folds a result, or one block if its terms are contiguous. If there are few results, each is
 /// split into segments that are merged afterwards.
 struct FoldSpace {
-  Walk kept, terms;
+  Walk results, terms;
   bool by_block = false;
-  std::int64_t parts = 1;
+  std::int64_t chunks = 1;
 
   FoldSpace(const tenon::Shape& x, unsigned reduced) {
     std::int64_t strides[tenon::max_rank], stride = 1;
@@ -23,15 +23,15 @@ struct FoldSpace {
       strides[a] = stride;
       if (!empty) stride *= x[a];
     }
-    bool none_kept = false;
-    for (int a = 0; a < x.rank(); ++a) none_kept |= !(reduced >> a & 1) && x[a] == 0;
-    if (none_kept) {
-      kept.push(0, 1);
+    bool no_results = false;
+    for (int a = 0; a < x.rank(); ++a) no_results |= !(reduced >> a & 1) && x[a] == 0;
+    if (no_results) {
+      results.push(0, 1);
       return;
     }
     for (int a = 0; a < x.rank(); ++a) {
       if (!(reduced >> a & 1))
-        kept.push(x[a], strides[a]);
+        results.push(x[a], strides[a]);
       else if (!empty)
         terms.push(x[a], strides[a]);
     }
@@ -39,25 +39,25 @@ struct FoldSpace {
     if (empty) return;
     by_block = terms.points.rank() > 0 && terms.stride[terms.points.rank() - 1] == 1 &&
                terms.count() >= 128;
-    parts =
-        by_block ? parts_of(1 << 10, terms.count() >> 12) : parts_of(1 << 16, terms.count() >> 6);
+    chunks = by_block ? chunks_for(1 << 10, terms.count() >> 12)
+                      : chunks_for(1 << 16, terms.count() >> 6);
   }
 
   /// Returns the number of bytes of scratch that fold() needs.
   std::size_t workspace() const {
-    return parts == 1 ? 0 : static_cast<std::size_t>(kept.count() * parts) * 16;
+    return chunks == 1 ? 0 : static_cast<std::size_t>(results.count() * chunks) * 16;
   }
 
  private:
-  std::int64_t parts_of(std::int64_t enough, std::int64_t most) const {
-    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(kept.count(), 1), 1,
-                                    std::clamp<std::int64_t>(most, 1, 4096));
+  std::int64_t chunks_for(std::int64_t enough, std::int64_t limit) const {
+    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(results.count(), 1), 1,
+                                    std::clamp<std::int64_t>(limit, 1, 4096));
   }
 };
 
 /// Folds the terms of one segment of a result.
 template <class Rule, class Source, class Sink>
-struct FoldPart {
+struct FoldChunk {
   using Acc = typename Rule::Acc;
   static_assert(sizeof(Acc) <= 16);
   FoldSpace space;
@@ -66,32 +66,32 @@ struct FoldPart {
   Acc* scratch;  ///< [results, parts] if there are several segments
 
   /// Folds every step-th term, from the segment's term `first` on.
-  TENON_FN Acc fold(std::int64_t result, std::int64_t part, std::int64_t first,
+  TENON_FN Acc fold(std::int64_t result, std::int64_t chunk, std::int64_t first,
                     std::int64_t step) const {
-    const auto at = space.kept.offset(result),
-               length = (space.terms.count() + space.parts - 1) / space.parts;
-    const auto begin = part * length,
+    const auto at = space.results.offset(result),
+               length = (space.terms.count() + space.chunks - 1) / space.chunks;
+    const auto begin = chunk * length,
                end = begin + length < space.terms.count() ? begin + length : space.terms.count();
     Acc folded = Rule::identity();
     for (auto term = begin + first; term < end; term += step)
       folded = Rule::merge(folded, source(at + space.terms.offset(term), term, result));
     return folded;
   }
-  TENON_FN void put(std::int64_t result, std::int64_t part, Acc folded) const {
-    if (space.parts == 1)
+  TENON_FN void put(std::int64_t result, std::int64_t chunk, Acc folded) const {
+    if (space.chunks == 1)
       sink(result, folded);
     else
-      scratch[result * space.parts + part] = folded;
+      scratch[result * space.chunks + chunk] = folded;
   }
 };
 
 /// Neighbouring threads compute neighbouring results, whose terms are also neighbours in x.
 template <class Rule, class Source, class Sink>
-struct FoldByThread : FoldPart<Rule, Source, Sink> {
+struct FoldByThread : FoldChunk<Rule, Source, Sink> {
   TENON_FN void operator()(std::int64_t i) const {
-    const auto part = this->space.parts == 1 ? 0 : i / this->space.kept.count(),
-               result = i - part * this->space.kept.count();
-    this->put(result, part, this->fold(result, part, 0, 1));
+    const auto chunk = this->space.chunks == 1 ? 0 : i / this->space.results.count(),
+               result = i - chunk * this->space.results.count();
+    this->put(result, chunk, this->fold(result, chunk, 0, 1));
   }
 };
 
@@ -103,25 +103,25 @@ struct MergeOf {
 };
 
 template <class Rule, class Source, class Sink>
-struct FoldByBlock : FoldPart<Rule, Source, Sink> {
+struct FoldByBlock : FoldChunk<Rule, Source, Sink> {
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    const auto result = i / this->space.parts, part = i - result * this->space.parts;
+    const auto result = i / this->space.chunks, chunk = i - result * this->space.chunks;
     const auto folded = block.reduce(
-        this->fold(result, part, block.thread(), tenon::gpu::block_threads), MergeOf<Rule>());
-    if (block.thread() == 0) this->put(result, part, folded);
+        this->fold(result, chunk, block.thread(), tenon::gpu::block_threads), MergeOf<Rule>());
+    if (block.thread() == 0) this->put(result, chunk, folded);
   }
 };
 
 template <class Rule, class Sink>
-struct MergeParts {
+struct MergeChunks {
   const typename Rule::Acc* scratch;
-  std::int64_t parts;
+  std::int64_t chunks;
   Sink sink;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t result) const {
     auto folded = Rule::identity();
-    for (std::int64_t part = block.thread(); part < parts; part += tenon::gpu::block_threads)
-      folded = Rule::merge(folded, scratch[result * parts + part]);
+    for (std::int64_t chunk = block.thread(); chunk < chunks; chunk += tenon::gpu::block_threads)
+      folded = Rule::merge(folded, scratch[result * chunks + chunk]);
     folded = block.reduce(folded, MergeOf<Rule>());
     if (block.thread() == 0) sink(result, folded);
   }
@@ -132,17 +132,17 @@ template <class Rule, class Source, class Sink>
 void fold(const tenon::Call& call, const FoldSpace& space, const Source& source, const Sink& sink,
           void* scratch) {
   using Acc = typename Rule::Acc;
-  const FoldPart<Rule, Source, Sink> part{space, source, sink, static_cast<Acc*>(scratch)};
+  const FoldChunk<Rule, Source, Sink> chunk{space, source, sink, static_cast<Acc*>(scratch)};
   if (space.by_block)
-    tenon::gpu::for_each_block(call, space.kept.count() * space.parts,
-                               FoldByBlock<Rule, Source, Sink>{part});
+    tenon::gpu::for_each_block(call, space.results.count() * space.chunks,
+                               FoldByBlock<Rule, Source, Sink>{chunk});
   else
-    tenon::gpu::for_each(call, space.kept.count() * space.parts,
-                         FoldByThread<Rule, Source, Sink>{part});
-  if (space.parts > 1)
+    tenon::gpu::for_each(call, space.results.count() * space.chunks,
+                         FoldByThread<Rule, Source, Sink>{chunk});
+  if (space.chunks > 1)
     tenon::gpu::for_each_block(
-        call, space.kept.count(),
-        MergeParts<Rule, Sink>{static_cast<const Acc*>(scratch), space.parts, sink});
+        call, space.results.count(),
+        MergeChunks<Rule, Sink>{static_cast<const Acc*>(scratch), space.chunks, sink});
 }
 
 /// Returns the call's scratch for fold().

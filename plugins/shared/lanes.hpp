@@ -18,7 +18,7 @@ class Lanes {
     add_to(fourth_, from + 3 * narrow);
   }
   /// Adds `narrow` numbers.
-  [[gnu::always_inline]] void add_few(const W* from) { add_to(first_, from); }
+  [[gnu::always_inline]] void add_narrow(const W* from) { add_to(first_, from); }
 
   [[gnu::always_inline]] W sum() const {
     Vector left = first_, right = second_;
@@ -69,7 +69,7 @@ template <class W, class Term>
 
 /// Returns the maximum of `least` and term(0) ... term(n - 1), ignoring NaNs.
 template <class W, class Term>
-[[gnu::always_inline]] inline W largest_of(std::int64_t n, W least, const Term& term) {
+[[gnu::always_inline]] inline W max_of(std::int64_t n, W least, const Term& term) {
   constexpr std::int64_t step = 32;
   std::int64_t i = 0;
   W result = least;

@@ -90,21 +90,21 @@ class Fold {
 
 /// Returns the number of segments of each unit: 1, unless there are too few units to keep the
 /// threads busy.
-inline std::int64_t parts_of(const Strips& strips, std::int64_t elements) {
-  constexpr std::int64_t enough_units = 16, max_parts = 64, elements_of_part = 1 << 16;
+inline std::int64_t chunks_for(const Strips& strips, std::int64_t elements) {
+  constexpr std::int64_t enough_units = 16, max_chunks = 64, elements_per_chunk = 1 << 16;
   if (strips.units() >= enough_units) return 1;
-  return std::clamp<std::int64_t>(elements / elements_of_part, 1,
-                                  std::min(max_parts, strips.steps()));
+  return std::clamp<std::int64_t>(elements / elements_per_chunk, 1,
+                                  std::min(max_chunks, strips.steps()));
 }
 
 /// Merges segments pairwise, as everything else.
 template <class Rule>
-typename Rule::Acc merge_parts(const typename Rule::Acc* part, std::int64_t count,
-                               std::int64_t stride) {
-  if (count == 1) return *part;
+typename Rule::Acc merge_chunks(const typename Rule::Acc* chunk, std::int64_t count,
+                                std::int64_t stride) {
+  if (count == 1) return *chunk;
   const auto half = count / 2;
-  return Rule::merge(merge_parts<Rule>(part, half, stride),
-                     merge_parts<Rule>(part + half * stride, count - half, stride));
+  return Rule::merge(merge_chunks<Rule>(chunk, half, stride),
+                     merge_chunks<Rule>(chunk + half * stride, count - half, stride));
 }
 
 /// Returns the bytes of scratch that reduce() can use for x.
@@ -112,10 +112,10 @@ inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced,
                                     std::size_t accumulator = sizeof(double)) {
   if (!x.known() || x.size() == 0) return 0;
   const Strips strips(x, reduced);
-  const auto parts = parts_of(strips, x.size());
-  return parts == 1
+  const auto chunks = chunks_for(strips, x.size());
+  return chunks == 1
              ? 0
-             : static_cast<std::size_t>(strips.units() * parts * strips.widest()) * accumulator;
+             : static_cast<std::size_t>(strips.units() * chunks * strips.widest()) * accumulator;
 }
 
 /// Computes y = finish(x folded over the reduced axes), or adds that to y if `add`. Without
@@ -135,29 +135,29 @@ void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y,
 
   const Strips strips(x.shape(), reduced);
   const Fold<Rule, T> fold(strips);
-  const auto fold_part = [&](std::int64_t u, std::int64_t begin, std::int64_t end, Acc* to) {
+  const auto fold_chunk = [&](std::int64_t u, std::int64_t begin, std::int64_t end, Acc* to) {
     const auto unit = strips.unit(u);
     if (strips.inner_reduced())
       *to = fold.strips(x.data() + unit.x, begin, end);
     else
       fold.rows(x.data() + unit.x, unit.width, begin, end, to);
   };
-  const auto steps = strips.steps(), parts = scratch ? parts_of(strips, x.size()) : 1,
+  const auto steps = strips.steps(), chunks = scratch ? chunks_for(strips, x.size()) : 1,
              widest = strips.widest();
-  const auto grain = std::max<std::int64_t>(1, (1 << 15) * strips.units() * parts / x.size());
-  call.parallel_for(strips.units() * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+  const auto grain = std::max<std::int64_t>(1, (1 << 15) * strips.units() * chunks / x.size());
+  call.parallel_for(strips.units() * chunks, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
-      const auto u = i / parts, part = i % parts;
+      const auto u = i / chunks, chunk = i % chunks;
       Acc results[Strips::tile];
-      Acc* to = parts > 1 ? scratch + i * widest : results;
-      fold_part(u, steps * part / parts, steps * (part + 1) / parts, to);
+      Acc* to = chunks > 1 ? scratch + i * widest : results;
+      fold_chunk(u, steps * chunk / chunks, steps * (chunk + 1) / chunks, to);
       const auto unit = strips.unit(u);
-      for (std::int64_t r = 0; parts == 1 && r < unit.width; ++r) put(unit.y + r, to[r]);
+      for (std::int64_t r = 0; chunks == 1 && r < unit.width; ++r) put(unit.y + r, to[r]);
     }
   });
-  for (std::int64_t u = 0; parts > 1 && u < strips.units(); ++u) {
+  for (std::int64_t u = 0; chunks > 1 && u < strips.units(); ++u) {
     const auto unit = strips.unit(u);
     for (std::int64_t r = 0; r < unit.width; ++r)
-      put(unit.y + r, merge_parts<Rule>(scratch + u * parts * widest + r, parts, widest));
+      put(unit.y + r, merge_chunks<Rule>(scratch + u * chunks * widest + r, chunks, widest));
   }
 }

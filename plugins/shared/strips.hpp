@@ -41,11 +41,11 @@ class Strips {
       inner_ = groups[0].axis.size;
       inner_reduced_ = groups[0].reduced;
     }
-    for (int g = 1; g < count; ++g) (groups[g].reduced ? reduced_ : kept_).push(groups[g].axis);
+    for (int g = 1; g < count; ++g) (groups[g].reduced ? reduced_ : retained_).push(groups[g].axis);
   }
 
   bool inner_reduced() const { return inner_reduced_; }
-  std::int64_t units() const { return kept_.count() * tiles(); }
+  std::int64_t units() const { return retained_.count() * tiles(); }
   std::int64_t widest() const {
     return inner_reduced_ ? 1 : std::min(tile, inner_);
   }  ///< maximum results of a unit
@@ -54,8 +54,8 @@ class Strips {
 
   Unit unit(std::int64_t u) const {
     const auto row = u / tiles(), from = u % tiles() * tile;
-    if (inner_reduced_) return {kept_.offset(row), row, 1};
-    return {kept_.offset(row) + from, row * inner_ + from, std::min(tile, inner_ - from)};
+    if (inner_reduced_) return {retained_.offset(row), row, 1};
+    return {retained_.offset(row) + from, row * inner_ + from, std::min(tile, inner_ - from)};
   }
 
   Step step(std::int64_t s) const {
@@ -95,7 +95,7 @@ class Strips {
   std::int64_t tiles() const { return inner_reduced_ ? 1 : (inner_ + tile - 1) / tile; }
   std::int64_t blocks() const { return inner_reduced_ ? (inner_ + block - 1) / block : 1; }
 
-  Axes kept_, reduced_;
+  Axes retained_, reduced_;
   std::int64_t inner_ = 1;
   bool inner_reduced_ = false;
 };

@@ -91,11 +91,11 @@ std::vector<Elements> reduced(std::int64_t micro_batches, int ranks, std::int64_
           }
         };
         if (way == Way::parts)
-          comm::reduce_by_parts(plan, exchange, add);
+          comm::all_reduce_segments(plan, exchange, add);
         else if (way == Way::own_part)
-          comm::reduce_to_parts(plan, rank, ranks, count, exchange, add);
+          comm::reduce_scatter_chunks(plan, rank, ranks, count, exchange, add);
         else
-          comm::reduce_whole(plan, rank, count, exchange, add);
+          comm::all_reduce_whole(plan, rank, count, exchange, add);
       } else {
         own.assign(static_cast<std::size_t>(count), "nothing");
       }

@@ -25,7 +25,7 @@ struct Project : tenon::Operator {
     const tenon::Shape shape = io.input("weight").shape;
     const std::int64_t n = shape[0], k = shape[1];
     if (n * k == 0) return;
-    io.keep(0, "weight", tenon::join("transposed ", n, " x ", k), static_cast<std::size_t>(n * k) * sizeof(float), [&](void* memory) {
+    io.prepack(0, "weight", tenon::join("transposed ", n, " x ", k), static_cast<std::size_t>(n * k) * sizeof(float), [&](void* memory) {
       const auto weight = io.constant<float>("weight");
       auto* const transposed = static_cast<float*>(memory);
       for (std::int64_t i = 0; i < n; ++i)
@@ -38,7 +38,7 @@ struct Project : tenon::Operator {
     const auto x = call.input<float>("x"), weight = call.input<float>("weight");
     const auto y = call.output<float>("y");
     const std::int64_t rows = x.dim(0), k = x.dim(1), n = y.dim(1);
-    const auto* const transposed = static_cast<const float*>(call.kept(0));
+    const auto* const transposed = static_cast<const float*>(call.prepacked(0));
     for (float& sum : y) sum = 0;
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t j = 0; j < k; ++j)

@@ -82,13 +82,13 @@ struct WrongKept : tenon::Operator {
   }
   void prepare(tenon::Prepare& io) const {
     if (!io.is_constant("weight")) return;
-    io.keep(0, "weight", "first", sizeof(float), [&](void* memory) {
+    io.prepack(0, "weight", "first", sizeof(float), [&](void* memory) {
       const float first = io.constant<float>("weight")[0];
       *static_cast<float*>(memory) = static_cast<float>(static_cast<int>(first * 1024)) / 1024;
     });
   }
   void forward(const tenon::Call& call) const {
-    const auto* kept = static_cast<const float*>(call.kept(0));
+    const auto* kept = static_cast<const float*>(call.prepacked(0));
     const float factor = kept ? *kept : call.input<float>("weight")[0];
     for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
       call.output<float>(0)[i] = factor * call.input<float>(0)[i];

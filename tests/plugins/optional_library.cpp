@@ -9,7 +9,7 @@ namespace {
 
 // The output to stderr during `work`.
 template <class Work>
-std::string told(Work work) {
+std::string message_of(Work work) {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file != nullptr);
   std::fflush(stderr);
@@ -28,7 +28,7 @@ std::string told(Work work) {
 }  // namespace
 
 TEST_CASE("an optional library that is installed provides its functions silently") {
-  CHECK(told([] {
+  CHECK(message_of([] {
           OptionalLibrary library({"libm.so.6", "libc.so.6"}, "nothing is done");
           CHECK(bool(library));
           const auto cosine = library.find<double (*)(double)>("cos");
@@ -41,7 +41,7 @@ TEST_CASE("an optional library that is installed provides its functions silently
 TEST_CASE(
     "an optional library that is missing, or lacks a part or a function, is not used, and stderr "
     "has the reason once") {
-  const auto missing = told([] {
+  const auto missing = message_of([] {
     OptionalLibrary library({"libtenon_nowhere.so.1"}, "the loops are used");
     CHECK(!bool(library));
     CHECK((library.find<double (*)(double)>("cos") == nullptr));
@@ -49,14 +49,14 @@ TEST_CASE(
   CHECK(missing ==
         "tenon: libtenon_nowhere.so.1: cannot open shared object file: No such file or directory: "
         "the loops are used\n");
-  const auto in_part = told([] {
+  const auto in_part = message_of([] {
     CHECK(!bool(
         OptionalLibrary({"libm.so.6", "libtenon_part.so.1", "libtenon_other.so.1"}, "loops")));
   });
   CHECK(in_part ==
         "tenon: libtenon_part.so.1: cannot open shared object file: No such file or directory: "
         "loops\n");
-  const auto older = told([] {
+  const auto older = message_of([] {
     OptionalLibrary library({"libm.so.6"}, "loops");
     CHECK((library.find<void (*)()>("of_a_later_version") == nullptr));
     CHECK(!bool(library));

@@ -116,7 +116,7 @@ TEST_CASE("one input has the shape of the output, whichever is known") {
 TEST_CASE("the description declares the features of the kernels") {
   const auto& quadratic = description<Quadratic>;
   CHECK((quadratic.elementwise && quadratic.accumulates && quadratic.strides &&
-         quadratic.backward_reads.given));
+         quadratic.backward_reads.has_value));
   CHECK(pairs(quadratic.inplace) == "x>y");
   CHECK(pairs(quadratic.backward_inplace) == "y>x");
   CHECK(list(quadratic.backward_reads.value) == "x");

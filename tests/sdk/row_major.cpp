@@ -32,7 +32,7 @@ struct Found {
 
 Found places_of(const RowMajor& points, std::int64_t i) {
   Found found{Numbers(static_cast<std::size_t>(points.rank())), true};
-  points.each_place(i, [&](int axis, auto place) {
+  points.each_coordinate(i, [&](int axis, auto place) {
     found.places[static_cast<std::size_t>(axis)] = place;
     found.narrow = std::is_same_v<decltype(place), std::int32_t>;
   });

@@ -94,18 +94,18 @@ void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& wai
 
 void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
   require_whole();
-  struct Part {
+  struct PendingTransfer {
     int peer;
     bool receives;
     int bytes;
   };
   std::vector<MPI_Request> requests;
-  std::vector<Part> parts;
+  std::vector<PendingTransfer> pending;
   const auto add = [&](const Transfer& transfer, bool receives) {
     const auto bytes = receives ? transfer.in_bytes : transfer.out_bytes;
     for (std::size_t at = 0; at < bytes; at += longest_message) {
       const int count = static_cast<int>(std::min(longest_message, bytes - at));
-      parts.push_back({transfer.peer, receives, count});
+      pending.push_back({transfer.peer, receives, count});
       auto& request = requests.emplace_back();
       if (receives)
         check(mpi_.Irecv(static_cast<std::byte*>(transfer.in) + at, count, mpi_.byte, transfer.peer,
@@ -126,16 +126,16 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       int finished = 0;
       MPI_Status status;
       const int result = mpi_.Test(&requests[next], &finished, &status);
-      const auto& part = parts[next];
+      const auto& failed = pending[next];
       if (result != MPI_SUCCESS)
-        fail(tenon::join("rank ", rank_, " and rank ", part.peer, " failed to exchange ",
-                         part.bytes, " bytes: ", text_of(result)));
+        fail(tenon::join("rank ", rank_, " and rank ", failed.peer, " failed to exchange ",
+                         failed.bytes, " bytes: ", text_of(result)));
       if (finished == 0) return false;
-      int bytes = part.bytes;
-      if (part.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
-      if (bytes != part.bytes)
-        fail(tenon::join("rank ", part.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ",
-                         part.bytes,
+      int bytes = failed.bytes;
+      if (failed.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
+      if (bytes != failed.bytes)
+        fail(tenon::join("rank ", failed.peer, " sent ", bytes, " bytes, but rank ", rank_,
+                         " needs ", failed.bytes,
                          ": they run different graphs, or tensors of different shapes"));
     }
     return true;
@@ -146,15 +146,15 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
   const auto look = [&] {
     int other = 0;
     MPI_Status status;
-    if (mpi_.Iprobe(parts[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS ||
+    if (mpi_.Iprobe(pending[next].peer, MPI_ANY_TAG, comm_, &other, &status) != MPI_SUCCESS ||
         other == 0 || status.MPI_TAG == tag)
       return;
     if (std::exchange(suspect, next) == next)  // seen twice: the expected message is not in flight
-      fail(tenon::join("rank ", parts[next].peer, " is in a different call than rank ", rank_,
+      fail(tenon::join("rank ", pending[next].peer, " is in a different call than rank ", rank_,
                        ": they run different graphs, or tensors of different types or shapes"));
   };
   wait(
-      done, patience, [&] { return tenon::join("rank ", parts[next].peer); }, look);
+      done, patience, [&] { return tenon::join("rank ", pending[next].peer); }, look);
 }
 
 bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,

@@ -55,7 +55,7 @@ int MPI_Get_count(const MPI_Status*, MPI_Datatype, int* count);
 int MPI_Get_library_version(char* text, int* size);
 int MPI_Iallreduce(const void* from, void* into, int count, MPI_Datatype, MPI_Op, MPI_Comm,
                    MPI_Request*);
-int MPI_Init_thread(int* argc, char*** argv, int wanted, int* given);
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided);
 int MPI_Initialized(int* flag);
 int MPI_Iprobe(int source, int tag, MPI_Comm, int* flag, MPI_Status*);
 int MPI_Irecv(void* into, int count, MPI_Datatype, int source, int tag, MPI_Comm, MPI_Request*);

@@ -69,18 +69,19 @@ void NcclPeers::start(const Patience& patience) {
     throw tenon::Error("rank ", rank(), ": NCCL failed to start on rank 0: ncclGetUniqueId: ",
                        nccl_.GetErrorString(first.result));
 
-  int own = nccl::success;
+  int local = nccl::success;
   {
     const Deadline deadline(patience.seconds, 1,
                             tenon::join("rank ", rank(), " has waited ", patience.seconds,
                                         " s for NCCL to start; set NCCL_DEBUG=INFO for details"));
-    own = nccl_.CommInitRank(&comm_, size(), first.id, rank());
+    local = nccl_.CommInitRank(&comm_, size(), first.id, rank());
   }
-  std::vector<int> results(static_cast<std::size_t>(size()), own);
+  std::vector<int> results(static_cast<std::size_t>(size()), local);
   transfers.clear();
-  if (rank() > 0) transfers.push_back({0, &own, sizeof own, nullptr, 0});
+  if (rank() > 0) transfers.push_back({0, &local, sizeof local, nullptr, 0});
   for (int other = 1; other < size() && rank() == 0; ++other)
-    transfers.push_back({other, nullptr, 0, &results[static_cast<std::size_t>(other)], sizeof own});
+    transfers.push_back(
+        {other, nullptr, 0, &results[static_cast<std::size_t>(other)], sizeof local});
   control_.exchange(transfers, id_tag, patience);
   struct {
     int rank = 0, result = 0;
@@ -108,19 +109,21 @@ void NcclPeers::require_sound() const {
 
 void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
   require_sound();
-  std::vector<Announced> own, theirs(transfers.size());
+  std::vector<Announced> local, remote(transfers.size());
   std::vector<Transfer> announced;
-  own.reserve(transfers.size());
+  local.reserve(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i) {
-    own.push_back({transfers[i].out_bytes, transfers[i].in_bytes});
-    announced.push_back({transfers[i].peer, &own[i], sizeof own[i], &theirs[i], sizeof theirs[i]});
+    local.push_back({transfers[i].out_bytes, transfers[i].in_bytes});
+    announced.push_back(
+        {transfers[i].peer, &local[i], sizeof local[i], &remote[i], sizeof remote[i]});
   }
   control_.exchange(announced, tag ^ announcement, patience);
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    if (theirs[i].out != own[i].in || theirs[i].in != own[i].out)
-      throw tenon::Error("rank ", transfers[i].peer, " sends ", theirs[i].out, " bytes and needs ",
-                         theirs[i].in, ", but rank ", rank(), " needs ", own[i].in, " and sends ",
-                         own[i].out, ": they run different graphs, or tensors of different shapes");
+    if (remote[i].out != local[i].in || remote[i].in != local[i].out)
+      throw tenon::Error("rank ", transfers[i].peer, " sends ", remote[i].out, " bytes and needs ",
+                         remote[i].in, ", but rank ", rank(), " needs ", local[i].in, " and sends ",
+                         local[i].out,
+                         ": they run different graphs, or tensors of different shapes");
   check(nccl_.GroupStart(), "ncclGroupStart");
   constexpr int bytes = static_cast<int>(nccl::Type::u8);
   for (const auto& transfer : transfers) {
@@ -140,15 +143,15 @@ bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, R
   if (!type || reduction == Reduction::mean) return false;
   require_sound();
   // Each rank informs the next one; none begins before the previous rank has arrived.
-  const std::int64_t own[] = {count, static_cast<std::int64_t>(dtype),
-                              static_cast<std::int64_t>(reduction)};
-  std::int64_t theirs[] = {0, 0, 0};
-  const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  const Transfer transfers[] = {{before, nullptr, 0, theirs, sizeof theirs},
-                                {next, own, sizeof own, nullptr, 0}};
+  const std::int64_t local[] = {count, static_cast<std::int64_t>(dtype),
+                                static_cast<std::int64_t>(reduction)};
+  std::int64_t remote[] = {0, 0, 0};
+  const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+  const Transfer transfers[] = {{previous, nullptr, 0, remote, sizeof remote},
+                                {next, local, sizeof local, nullptr, 0}};
   control_.exchange(transfers, call_tag, patience);
-  if (!std::equal(std::begin(own), std::end(own), std::begin(theirs)))
-    throw tenon::Error("rank ", before, " is in a different call than rank ", rank(),
+  if (!std::equal(std::begin(local), std::end(local), std::begin(remote)))
+    throw tenon::Error("rank ", previous, " is in a different call than rank ", rank(),
                        ": they run different graphs, or tensors of different types or shapes");
   const auto how = reduction == Reduction::sum   ? nccl::Reduction::sum
                    : reduction == Reduction::max ? nccl::Reduction::max

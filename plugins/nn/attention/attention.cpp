@@ -22,24 +22,24 @@ struct Mask : MaskIndexing {
   /// Adds the mask of the visible keys. Returns whether no key remains visible.
   bool add(std::int64_t sample, std::int64_t head, std::int64_t query,
            const AttentionWindow::Keys& seen, W* row) const {
-    if (!given) return seen.first == seen.last;
+    if (!present) return seen.first == seen.last;
     const W* const added = values.data() + at(sample, head, query, 0);
     const auto end = one ? seen.last : std::clamp(keys, seen.first, seen.last);
-    W most = never<W>;
+    W maximum = never<W>;
     for (auto key = seen.first; key < end; ++key) {
       const W more = added[one ? 0 : key];
-      most = more > most || more != more ? more : most;
+      maximum = more > maximum || more != more ? more : maximum;
       row[key] += more;
     }
     std::fill(row + end, row + seen.last, never<W>);
-    return most == never<W>;
+    return maximum == never<W>;
   }
 };
 
 template <class W>
 Mask<W> mask_of(const tenon::Call& call, std::int64_t all) {
   Mask<W> mask{MaskIndexing::of(call, all), {}};
-  if (!mask.given) return mask;
+  if (!mask.present) return mask;
   const auto type = call.input_type(3);
   mask.values.resize(static_cast<std::size_t>(type.shape.size()));
   tenon::visit<tenon::floating + tenon::Types{tenon::boolean}>(type.dtype, [&]<class M>() {
@@ -93,7 +93,7 @@ class RowOfScores {
   RowOfScores(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
       : scale(static_cast<W>(op.scale_for(sizes.size))),
         cap(static_cast<W>(op.softcap)),
-        sight_(op.sight()),
+        window_(op.window()),
         sizes_(sizes),
         mask_(mask_of<W>(call, sizes.all())),
         lengths_(call.has_input("lengths") ? call.input<std::int64_t>("lengths").data() : nullptr) {
@@ -103,7 +103,7 @@ class RowOfScores {
 
   AttentionWindow::Keys seen(std::int64_t sample, std::int64_t at) const {
     const auto length = lengths_ ? std::max<std::int64_t>(lengths_[sample], 0) : -1;
-    return sight_.seen(at + sizes_.first_query(length), sizes_.all(), length);
+    return window_.seen(at + sizes_.first_query(length), sizes_.all(), length);
   }
 
   /// Turns row[n] from scaled products into the softmax. Entries of keys outside of the window may
@@ -138,12 +138,12 @@ class RowOfScores {
   static void softmax(W* row, std::int64_t n) {
     tenon::wide([=] {
       const RowExponentials<W> exponentials(row, n);
-      const W sum = exponentials.template sum<true>(exponentials.largest(), row);
+      const W sum = exponentials.template sum<true>(exponentials.maximum(), row);
       for (std::int64_t i = 0; i < n; ++i) row[i] /= sum;
     });
   }
 
-  const AttentionWindow sight_;
+  const AttentionWindow window_;
   const Attention::Sizes& sizes_;
   const Mask<W> mask_;
   const std::int64_t* const lengths_;
@@ -151,11 +151,11 @@ class RowOfScores {
 
 /// The tensors of a call.
 template <class T>
-struct Given {
+struct CallTensors {
   const T *query, *key, *value, *past_key = nullptr, *past_value = nullptr;
   Heads queries, keys, values, outputs;
 
-  Given(const tenon::Call& call, const Attention::Sizes& sizes)
+  CallTensors(const tenon::Call& call, const Attention::Sizes& sizes)
       : query(call.input<T>(0).data()),
         key(call.input<T>(1).data()),
         value(call.input<T>(2).data()),
@@ -169,7 +169,7 @@ struct Given {
 };
 
 /// A block of queries of the heads that share key head `kv_head`.
-struct Part {
+struct QueryBlock {
   std::int64_t sample, kv_head, first, end;
   std::int64_t count() const { return end - first; }
 };
@@ -181,53 +181,54 @@ class Pass {
 
   Pass(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
       : of(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
-    parts_ =
-        parts_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
+    blocks_ =
+        blocks_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
   }
 
-  const Given<T> of;
+  const CallTensors<T> of;
   const RowOfScores<W> rows;
 
   /// Number of blocks for each key head of each sample.
-  std::int64_t parts() const { return parts_; }
-  Part part(std::int64_t i) const {
-    const auto all = sizes_.group() * sizes_.queries, head = i / parts_;
-    return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % parts_) / parts_,
-            all * (i % parts_ + 1) / parts_};
+  std::int64_t blocks() const { return blocks_; }
+  QueryBlock block(std::int64_t i) const {
+    const auto all = sizes_.group() * sizes_.queries, head = i / blocks_;
+    return {head / sizes_.kv_heads, head % sizes_.kv_heads, all * (i % blocks_) / blocks_,
+            all * (i % blocks_ + 1) / blocks_};
   }
 
   /// Calls body(row in the block, head, query), and the row among all heads' queries.
   template <class Body>
-  void for_each_row(const Part& part, const Body& body) const {
-    for (auto row = part.first; row < part.end; ++row) {
-      const auto head = part.kv_head * sizes_.group() + row / sizes_.queries,
+  void for_each_row(const QueryBlock& block, const Body& body) const {
+    for (auto row = block.first; row < block.end; ++row) {
+      const auto head = block.kv_head * sizes_.group() + row / sizes_.queries,
                  at = row % sizes_.queries;
-      body(row - part.first, head, at, (part.sample * sizes_.q_heads + head) * sizes_.queries + at);
+      body(row - block.first, head, at,
+           (block.sample * sizes_.q_heads + head) * sizes_.queries + at);
     }
   }
 
   /// The union of the keys visible to the block's queries.
-  AttentionWindow::Keys seen(const Part& part) const {
+  AttentionWindow::Keys seen(const QueryBlock& block) const {
     AttentionWindow::Keys seen{sizes_.all(), 0};
-    for_each_row(part, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
-      const auto own = rows.seen(part.sample, at);
+    for_each_row(block, [&](std::int64_t, std::int64_t, std::int64_t at, std::int64_t) {
+      const auto own = rows.seen(block.sample, at);
       if (own.first < own.last)
         seen = {std::min(seen.first, own.first), std::max(seen.last, own.last)};
     });
     return seen.first < seen.last ? seen : AttentionWindow::Keys{0, 0};
   }
 
-  void gather_keys(const Part& part, W* to) const {
-    gather(of.past_key, sizes_.past, of.key, of.keys, part.sample, part.kv_head, to);
+  void gather_keys(const QueryBlock& block, W* to) const {
+    gather(of.past_key, sizes_.past, of.key, of.keys, block.sample, block.kv_head, to);
   }
-  void gather_values(const Part& part, W* to) const {
-    gather(of.past_value, sizes_.past, of.value, of.values, part.sample, part.kv_head, to);
+  void gather_values(const QueryBlock& block, W* to) const {
+    gather(of.past_value, sizes_.past, of.value, of.values, block.sample, block.kv_head, to);
   }
 
   /// Copies the queries, multiplied by the scale.
-  void gather_queries(const Part& part, W* to) const {
-    for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
-      const T* const from = of.query + of.queries.at(part.sample, head, at);
+  void gather_queries(const QueryBlock& block, W* to) const {
+    for_each_row(block, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
+      const T* const from = of.query + of.queries.at(block.sample, head, at);
       for (std::int64_t k = 0; k < sizes_.size; ++k)
         to[i * sizes_.size + k] = static_cast<W>(from[k]) * rows.scale;
     });
@@ -236,37 +237,42 @@ class Pass {
   /// Computes the softmax from queries and keys; only keys in `shown` are multiplied. Calls
   /// show(stage, row, index in the block, index among all rows).
   template <class Show>
-  void make_shares(const Part& part, const W* queries, const W* keys,
-                   const AttentionWindow::Keys& shown, W* shares, const Show& show) const {
+  void compute_probabilities(const QueryBlock& block, const W* queries, const W* keys,
+                             const AttentionWindow::Keys& shown, W* probabilities,
+                             const Show& show) const {
     const auto all = sizes_.all(), size = sizes_.size;
     multiply<W>({queries, size, false}, {keys + shown.first * size, size, true},
-                {part.count(), shown.last - shown.first, size}, {shares + shown.first, all});
-    for_each_row(part, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t place) {
-      W* const row = shares + i * all;
-      rows.finish(part.sample, head, at, row, [&](Scores what) { show(what, row, i, place); });
+                {block.count(), shown.last - shown.first, size},
+                {probabilities + shown.first, all});
+    for_each_row(block, [&](std::int64_t i, std::int64_t head, std::int64_t at,
+                            std::int64_t row_index) {
+      W* const row = probabilities + i * all;
+      rows.finish(block.sample, head, at, row, [&](Scores what) { show(what, row, i, row_index); });
     });
   }
 
-  void forward(const Part& part, T* output, T* scores) const {
-    const auto all = sizes_.all(), count = part.count(), size = sizes_.size,
+  void forward(const QueryBlock& block, T* output, T* scores) const {
+    const auto all = sizes_.all(), count = block.count(), size = sizes_.size,
                width = sizes_.value_size;
-    const auto [shares, keys, values, queries, results] =
+    const auto [probabilities, keys, values, queries, results] =
         memory_of<W>({count * all, all * size, all * width, count * size, count * width});
-    const auto seen = this->seen(part);
-    gather_keys(part, keys);
-    gather_queries(part, queries);
-    make_shares(part, queries, keys, scores ? AttentionWindow::Keys{0, all} : seen, shares,
-                [&](Scores what, const W* row, std::int64_t, std::int64_t place) {
-                  for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n)
-                    scores[place * all + n] = T(row[n]);
-                });
+    const auto seen = this->seen(block);
+    gather_keys(block, keys);
+    gather_queries(block, queries);
+    compute_probabilities(
+        block, queries, keys, scores ? AttentionWindow::Keys{0, all} : seen, probabilities,
+        [&](Scores what, const W* row, std::int64_t, std::int64_t row_index) {
+          for (std::int64_t n = 0; scores && op_.scores_are == what && n < all; ++n)
+            scores[row_index * all + n] = T(row[n]);
+        });
     if (!output) return;
-    gather_values(part, values);
-    multiply<W>({shares + seen.first, all, false}, {values + seen.first * width, width, false},
-                {count, width, seen.last - seen.first}, {results, width});
-    for_each_row(part, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at,
-                                              std::int64_t) {
-      T* const to = output + of.outputs.at(part.sample, head, at);
+    gather_values(block, values);
+    multiply<W>({probabilities + seen.first, all, false},
+                {values + seen.first * width, width, false}, {count, width, seen.last - seen.first},
+                {results, width});
+    for_each_row(block, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at,
+                                               std::int64_t) {
+      T* const to = output + of.outputs.at(block.sample, head, at);
       for (std::int64_t k = 0; k < width; ++k) to[k] = T(results[i * width + k]);
     });
   }
@@ -274,7 +280,7 @@ class Pass {
  private:
   const Attention& op_;
   const Attention::Sizes& sizes_;
-  std::int64_t parts_;
+  std::int64_t blocks_;
 };
 
 template <class T>
@@ -285,9 +291,10 @@ void forward(const Attention& op, const tenon::Call& call, const Attention::Size
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const scores = call.write(3) != tenon::Write::none ? call.output<T>(3).data() : nullptr;
   if (!output && !scores) return;
-  call.parallel_for(sizes.batch * sizes.kv_heads * pass.parts(), 1,
+  call.parallel_for(sizes.batch * sizes.kv_heads * pass.blocks(), 1,
                     [&](std::int64_t begin, std::int64_t end) {
-                      for (auto i = begin; i < end; ++i) pass.forward(pass.part(i), output, scores);
+                      for (auto i = begin; i < end; ++i)
+                        pass.forward(pass.block(i), output, scores);
                     });
 }
 
@@ -325,76 +332,78 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
   using W = Wide<T>;
   const Pass<T> pass(op, call, sizes);
   const auto& of = pass.of;
-  const auto given = [&](int output) {
+  const auto grad_or_null = [&](int output) {
     return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
   };
-  const T *const d_output = given(0), *const d_present_key = given(1),
-                 *const d_present_value = given(2), *const d_scores = given(3);
+  const T *const d_output = grad_or_null(0), *const d_present_key = grad_or_null(1),
+                 *const d_present_value = grad_or_null(2), *const d_scores = grad_or_null(3);
   const auto all = sizes.all(), size = sizes.size, value_size = sizes.value_size;
-  const bool wants_mask = call.has_input("mask") && call.write(3) != tenon::Write::none;
+  const bool needs_mask_grad = call.has_input("mask") && call.write(3) != tenon::Write::none;
   const auto zeros = [](std::int64_t count) {
     return std::vector<W>(static_cast<std::size_t>(count), W(0));
   };
-  auto d_masked = zeros(wants_mask ? sizes.batch * sizes.q_heads * sizes.queries * all : 0);
+  auto d_masked = zeros(needs_mask_grad ? sizes.batch * sizes.q_heads * sizes.queries * all : 0);
   auto d_query = zeros(sizes.batch * sizes.q_heads * sizes.queries * size);
   // gradients of keys and values including past ones, [batch, kv_heads, all, size]
   auto d_key = zeros(sizes.batch * sizes.kv_heads * all * size),
        d_value = zeros(sizes.batch * sizes.kv_heads * all * value_size);
 
-  const auto run = [&](const Part& part) {
-    const auto count = part.count(), i = part.sample * sizes.kv_heads + part.kv_head;
+  const auto run = [&](const QueryBlock& block) {
+    const auto count = block.count(), i = block.sample * sizes.kv_heads + block.kv_head;
     W *const dk = d_key.data() + i * all * size, *const dv = d_value.data() + i * all * value_size;
-    const auto [shares, slopes, d, keys, values, queries, dy, dq] =
+    const auto [probabilities, slopes, d, keys, values, queries, dy, dq] =
         memory_of<W>({count * all, pass.rows.cap > 0 ? count * all : 0, count * all, all * size,
                       all * value_size, count * size, count * value_size, count * size});
-    pass.gather_keys(part, keys);
-    pass.gather_values(part, values);
-    pass.gather_queries(part, queries);
-    pass.make_shares(part, queries, keys, {0, all}, shares,
-                     [&, cap = pass.rows.cap, slopes = slopes](Scores what, const W* row,
-                                                               std::int64_t k, std::int64_t) {
-                       if (what != Scores::capped)
-                         return;  // slope of the softcap, while the row holds its result
-                       for (std::int64_t n = 0; cap > 0 && n < all; ++n)
-                         slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
-                     });
+    pass.gather_keys(block, keys);
+    pass.gather_values(block, values);
+    pass.gather_queries(block, queries);
+    pass.compute_probabilities(block, queries, keys, {0, all}, probabilities,
+                               [&, cap = pass.rows.cap, slopes = slopes](
+                                   Scores what, const W* row, std::int64_t k, std::int64_t) {
+                                 if (what != Scores::capped)
+                                   return;  // slope of the softcap, while the row holds its result
+                                 for (std::int64_t n = 0; cap > 0 && n < all; ++n)
+                                   slopes[k * all + n] = 1 - row[n] / cap * (row[n] / cap);
+                               });
     if (d_output) {
       pass.for_each_row(
-          part, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-            const T* const from = d_output + of.outputs.at(part.sample, head, at);
+          block, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+            const T* const from = d_output + of.outputs.at(block.sample, head, at);
             for (std::int64_t s = 0; s < value_size; ++s)
               dy[k * value_size + s] = static_cast<W>(from[s]);
           });
       multiply<W>({dy, value_size, false}, {values, value_size, true}, {count, all, value_size},
                   {d, all});
-      multiply<W>({shares, all, true}, {dy, value_size, false}, {all, value_size, count},
+      multiply<W>({probabilities, all, true}, {dy, value_size, false}, {all, value_size, count},
                   {dv, value_size}, true);
     } else {
       std::fill_n(d, count * all, W(0));
     }
-    pass.for_each_row(part, [&, shares = shares, slopes = slopes, d = d](
-                                std::int64_t k, std::int64_t, std::int64_t, std::int64_t place) {
-      const W* const row = shares + k * all;
-      W* const own = d + k * all;
-      const auto add_shown = [&](Scores what) {
-        for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n)
-          own[n] += static_cast<W>(d_scores[place * all + n]);
-      };
-      add_shown(Scores::softmax);
-      W sum = 0;
-      for (std::int64_t n = 0; n < all; ++n) sum += row[n] == 0 ? W(0) : row[n] * own[n];
-      for (std::int64_t n = 0; n < all; ++n) own[n] = row[n] == 0 ? W(0) : row[n] * (own[n] - sum);
-      add_shown(Scores::masked);
-      if (wants_mask) std::copy_n(own, all, d_masked.data() + place * all);
-      add_shown(Scores::capped);
-      for (std::int64_t n = 0; pass.rows.cap > 0 && n < all; ++n) own[n] *= slopes[k * all + n];
-      add_shown(Scores::scaled);
-    });
+    pass.for_each_row(
+        block, [&, probabilities = probabilities, slopes = slopes, d = d](
+                   std::int64_t k, std::int64_t, std::int64_t, std::int64_t row_index) {
+          const W* const row = probabilities + k * all;
+          W* const own = d + k * all;
+          const auto add_shown = [&](Scores what) {
+            for (std::int64_t n = 0; d_scores && op.scores_are == what && n < all; ++n)
+              own[n] += static_cast<W>(d_scores[row_index * all + n]);
+          };
+          add_shown(Scores::softmax);
+          W sum = 0;
+          for (std::int64_t n = 0; n < all; ++n) sum += row[n] == 0 ? W(0) : row[n] * own[n];
+          for (std::int64_t n = 0; n < all; ++n)
+            own[n] = row[n] == 0 ? W(0) : row[n] * (own[n] - sum);
+          add_shown(Scores::masked);
+          if (needs_mask_grad) std::copy_n(own, all, d_masked.data() + row_index * all);
+          add_shown(Scores::capped);
+          for (std::int64_t n = 0; pass.rows.cap > 0 && n < all; ++n) own[n] *= slopes[k * all + n];
+          add_shown(Scores::scaled);
+        });
     multiply<W>({d, all, false}, {keys, size, false}, {count, size, all}, {dq, size});
     multiply<W>({d, all, true}, {queries, size, false}, {all, size, count}, {dk, size}, true);
     pass.for_each_row(
-        part, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-          W* const to = d_query.data() + of.queries.at(part.sample, head, at);
+        block, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
+          W* const to = d_query.data() + of.queries.at(block.sample, head, at);
           for (std::int64_t s = 0; s < size; ++s) to[s] = dq[k * size + s] * pass.rows.scale;
         });
   };
@@ -406,8 +415,8 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
       for (std::int64_t k = 0; d_present_value && k < all * value_size; ++k)
         d_value[static_cast<std::size_t>(i * all * value_size + k)] =
             static_cast<W>(d_present_value[i * all * value_size + k]);
-      for (std::int64_t part = 0; part < pass.parts(); ++part)
-        run(pass.part(i * pass.parts() + part));
+      for (std::int64_t block = 0; block < pass.blocks(); ++block)
+        run(pass.block(i * pass.blocks() + block));
     }
   });
 
@@ -424,16 +433,17 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     const auto row = heads.flat ? rest / heads.heads % heads.rows : rest % heads.rows;
     return get(rest / heads.heads / heads.rows * heads.heads + head, past + row, s);
   };
-  const auto before = [&](const Heads& heads) {
+  const auto past_heads = [&](const Heads& heads) {
     return Heads{heads.heads, sizes.past, heads.size, false};
   };
   put<T>(call, "query", 0, [&](std::int64_t i) { return d_query[static_cast<std::size_t>(i)]; });
   put<T>(call, "key", 1, [&](std::int64_t i) { return at(key_at, of.keys, sizes.past, i); });
   put<T>(call, "value", 2, [&](std::int64_t i) { return at(value_at, of.values, sizes.past, i); });
-  put<T>(call, "past_key", 4, [&](std::int64_t i) { return at(key_at, before(of.keys), 0, i); });
+  put<T>(call, "past_key", 4,
+         [&](std::int64_t i) { return at(key_at, past_heads(of.keys), 0, i); });
   put<T>(call, "past_value", 5,
-         [&](std::int64_t i) { return at(value_at, before(of.values), 0, i); });
-  if (wants_mask) put_mask<W>(call, d_masked, sizes);
+         [&](std::int64_t i) { return at(value_at, past_heads(of.values), 0, i); });
+  if (needs_mask_grad) put_mask<W>(call, d_masked, sizes);
 }
 
 }  // namespace attention

@@ -62,9 +62,9 @@ struct PutHeads {
   TENON_FN void operator()(std::int64_t i) const {
     const auto k = i % heads.size, row = i / heads.size % heads.rows,
                plane = i / heads.size / heads.rows;
-    const auto place = (plane * all + before + row) * heads.size + k;
-    Wide<T> value = from[place] * scale;
-    if (added) value += static_cast<Wide<T>>(added[first * heads.heads * all * heads.size + place]);
+    const auto index = (plane * all + before + row) * heads.size + k;
+    Wide<T> value = from[index] * scale;
+    if (added) value += static_cast<Wide<T>>(added[first * heads.heads * all * heads.size + index]);
     store(write, to[heads.at(first + plane / heads.heads, plane % heads.heads, row) + k], value);
   }
 };
@@ -76,8 +76,8 @@ struct MaskOnDevice : MaskIndexing {
 
   TENON_FN W operator()(std::int64_t sample, std::int64_t head, std::int64_t query,
                         std::int64_t key) const {
-    if (!given) return 0;
-    if (ends_before(key)) return never<W>;
+    if (!present) return 0;
+    if (ends_at_or_before(key)) return never<W>;
     const W value = values[at(sample, head, query, key)];
     return values.dtype != tenon::boolean ? value : value != 0 ? W(0) : never<W>;
   }
@@ -109,7 +109,7 @@ template <class T>
 struct SoftmaxOfScores {
   using W = Wide<T>;
   ScoreRows rows;
-  AttentionWindow sight;
+  AttentionWindow window;
   MaskOnDevice<W> mask;
   const std::int64_t* lengths;
   W cap;
@@ -119,36 +119,36 @@ struct SoftmaxOfScores {
   Scores what;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
     const auto all = rows.sizes.all(), sample = rows.sample(row), head = rows.head(row),
                query = rows.query(row);
-    const auto given = lengths ? lengths[sample] : 0, length = !lengths    ? -1
-                                                               : given > 0 ? given
-                                                                           : 0;
+    const auto stated = lengths ? lengths[sample] : 0, length = !lengths     ? -1
+                                                                : stated > 0 ? stated
+                                                                             : 0;
     const auto own = query + rows.sizes.first_query(length);
     W* const at = scores + row * all;
     T* const to = shown ? shown + rows.in_all(row) : nullptr;
-    W most = never<W>, sum = 0;
+    W maximum = never<W>, sum = 0;
     int seen = 0;
-    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
+    for (std::int64_t n = threads.thread(); n < all; n += group_size<ThreadGroup>) {
       W score = at[n];
       if (to && what == Scores::scaled) to[n] = T(score);
       if (cap > 0) score = cap * std::tanh(score / cap);
       if (slopes) slopes[row * all + n] = 1 - score / cap * (score / cap);
       if (to && what == Scores::capped) to[n] = T(score);
-      const W added = sight.sees(own, n, length) ? mask(sample, head, query, n) : never<W>;
+      const W added = window.sees(own, n, length) ? mask(sample, head, query, n) : never<W>;
       seen |= added == never<W> ? 0 : 1;
       score += added;
       if (to && what == Scores::masked) to[n] = T(score);
-      most = LargerOrNan<W>()(most, score);
+      maximum = LargerOrNan<W>()(maximum, score);
       at[n] = score;
     }
-    most = team.reduce(most, LargerOrNan<W>());
-    const bool nothing = team.max(seen) == 0 || most == never<W>;
-    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>)
-      sum += at[n] = nothing ? W(0) : std::exp(at[n] - most);
-    sum = team.sum(sum);
-    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
+    maximum = threads.reduce(maximum, LargerOrNan<W>());
+    const bool nothing = threads.max(seen) == 0 || maximum == never<W>;
+    for (std::int64_t n = threads.thread(); n < all; n += group_size<ThreadGroup>)
+      sum += at[n] = nothing ? W(0) : std::exp(at[n] - maximum);
+    sum = threads.sum(sum);
+    for (std::int64_t n = threads.thread(); n < all; n += group_size<ThreadGroup>) {
       if (!nothing) at[n] /= sum;
       if (to && what == Scores::softmax) to[n] = T(at[n]);
     }
@@ -166,18 +166,18 @@ struct SoftmaxBack {
   W *d, *d_masked;  ///< d_masked: null, or the gradient for the mask
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
     const auto all = rows.sizes.all(), begin = row * all;
     const auto add_shown = [&](Scores stage, std::int64_t n) {
       return d_shown && what == stage ? static_cast<W>(d_shown[rows.in_all(row) + n]) : W(0);
     };
     W sum = 0;
-    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
+    for (std::int64_t n = threads.thread(); n < all; n += group_size<ThreadGroup>) {
       d[begin + n] += add_shown(Scores::softmax, n);
       sum += softmax[begin + n] == 0 ? W(0) : softmax[begin + n] * d[begin + n];
     }
-    sum = team.sum(sum);
-    for (std::int64_t n = team.thread(); n < all; n += group_size<ThreadGroup>) {
+    sum = threads.sum(sum);
+    for (std::int64_t n = threads.thread(); n < all; n += group_size<ThreadGroup>) {
       W slope = softmax[begin + n] == 0 ? W(0) : softmax[begin + n] * (d[begin + n] - sum);
       slope += add_shown(Scores::masked, n);
       if (d_masked) d_masked[begin + n] = slope;
@@ -224,10 +224,10 @@ struct PutMask {
 };
 
 /// Number of scratch elements per sample for each intermediate. Samples are processed in groups.
-struct Parts {
+struct ScratchSizes {
   std::int64_t samples, q, k, v, scores, o, mask;
 
-  Parts(const Attention::Sizes& of, std::int64_t mask_elements) : mask(mask_elements) {
+  ScratchSizes(const Attention::Sizes& of, std::int64_t mask_elements) : mask(mask_elements) {
     constexpr std::int64_t enough = 1 << 26;  // scores
     const auto row = std::max<std::int64_t>(of.q_heads * of.queries * of.all(), 1);
     samples = std::clamp<std::int64_t>(enough / row, 1, std::max<std::int64_t>(of.batch, 1));
@@ -275,10 +275,11 @@ struct AttentionCuda : Attention {
     const auto past = io.has_input("past_key") ? io.input(4).shape : tenon::Shape{0, 0, 0, 0};
     if (!query.known() || !key.known() || !value.known() || !past.known())
       return device_gemm::workspace_bytes;
-    const attention::Parts parts(sizes_of(query, key, value, past[2]), mask_elements(io));
+    const attention::ScratchSizes scratch(sizes_of(query, key, value, past[2]), mask_elements(io));
     const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
     return device_gemm::workspace_bytes +
-           each * static_cast<std::size_t>(back ? parts.backward(softcap > 0) : parts.forward());
+           each *
+               static_cast<std::size_t>(back ? scratch.backward(softcap > 0) : scratch.forward());
   }
 
   template <class T>
@@ -290,9 +291,9 @@ struct AttentionCuda : Attention {
         : op_(op),
           call_(call),
           sizes_(sizes),
-          parts_(sizes, call.has_input("mask") ? call.input_type(3).shape.size() : 0) {
-      mask_.given = call.has_input("mask");
-      if (mask_.given)
+          scratch_(sizes, call.has_input("mask") ? call.input_type(3).shape.size() : 0) {
+      mask_.present = call.has_input("mask");
+      if (mask_.present)
         mask_ = {attention::MaskIndexing::of(call, sizes.all()), mask_.values.of(call, 3)};
       if (call.has_input("lengths")) lengths_ = call.input<std::int64_t>("lengths").data();
       query_ = {{sizes.q_heads, sizes.queries, sizes.size, sizes.flat},
@@ -323,7 +324,7 @@ struct AttentionCuda : Attention {
       T* const shown = call_.write(3) != tenon::Write::none ? call_.output<T>(3).data() : nullptr;
       if (!output && !shown) return;
       take_scratch(false);
-      each_part([&] {
+      each_batch([&] {
         make_softmax(shown);
         if (!output) return;
         multiply({scores_, sizes_.all(), false}, {v_, sizes_.value_size, false}, o_, query_rows(),
@@ -333,16 +334,16 @@ struct AttentionCuda : Attention {
     }
 
     void backward() {
-      const auto given = [&](int output) {
+      const auto grad_or_null = [&](int output) {
         return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr;
       };
-      const T *const dy = given(0), *const d_key = given(1), *const d_value = given(2),
-                     *const d_shown = given(3);
-      const bool wants_mask = wanted("mask", 3);
+      const T *const dy = grad_or_null(0), *const d_key = grad_or_null(1),
+                     *const d_value = grad_or_null(2), *const d_shown = grad_or_null(3);
+      const bool needs_mask_grad = is_requested("mask", 3);
       take_scratch(true);
-      if (wants_mask)
-        tenon::gpu::clear(call_, mask_sums_, static_cast<std::size_t>(parts_.mask) * sizeof(W));
-      each_part([&] {
+      if (needs_mask_grad)
+        tenon::gpu::clear(call_, mask_sums_, static_cast<std::size_t>(scratch_.mask) * sizeof(W));
+      each_batch([&] {
         make_softmax(nullptr);
         const auto all = sizes_.all(), size = sizes_.size, value_size = sizes_.value_size;
         if (dy) {
@@ -352,12 +353,13 @@ struct AttentionCuda : Attention {
           multiply({scores_, all, true}, {o_, value_size, false}, d_v_, all, value_size,
                    query_rows());
         } else {
-          tenon::gpu::clear(call_, d_scores_, static_cast<std::size_t>(parts_.scores) * sizeof(W));
-          tenon::gpu::clear(call_, d_v_, static_cast<std::size_t>(parts_.v) * sizeof(W));
+          tenon::gpu::clear(call_, d_scores_,
+                            static_cast<std::size_t>(scratch_.scores) * sizeof(W));
+          tenon::gpu::clear(call_, d_v_, static_cast<std::size_t>(scratch_.v) * sizeof(W));
         }
-        for_each_team(call_, score_rows(), all, false,
-                      attention::SoftmaxBack<T>{rows(), scores_, slopes_, d_shown, op_.scores_are,
-                                                d_scores_, wants_mask ? d_masked_ : nullptr});
+        for_each_group(call_, score_rows(), all, false,
+                       attention::SoftmaxBack<T>{rows(), scores_, slopes_, d_shown, op_.scores_are,
+                                                 d_scores_, needs_mask_grad ? d_masked_ : nullptr});
         multiply({d_scores_, all, false}, {k_, size, false}, d_q_, query_rows(), size, all);
         multiply({d_scores_, all, true}, {q_, size, false}, d_k_, all, size, query_rows());
         put_gradient("query", 0, query_.heads, 0, sizes_.queries, d_q_, nullptr, scale());
@@ -365,11 +367,11 @@ struct AttentionCuda : Attention {
         put_gradient("value", 2, value_.heads, sizes_.past, all, d_v_, d_value);
         put_gradient("past_key", 4, before(key_.heads), 0, all, d_k_, d_key);
         put_gradient("past_value", 5, before(value_.heads), 0, all, d_v_, d_value);
-        if (wants_mask) sum_for_mask();
+        if (needs_mask_grad) sum_for_mask();
       });
-      if (!wants_mask) return;
+      if (!needs_mask_grad) return;
       tenon::visit<tenon::floating>(call_.input_type(3).dtype, [&]<class M>() {
-        tenon::gpu::for_each(call_, parts_.mask,
+        tenon::gpu::for_each(call_, scratch_.mask,
                              attention::PutMask<M, W>{mask_sums_, call_.write(3),
                                                       call_.input_grad<M>("mask").data()});
       });
@@ -377,7 +379,7 @@ struct AttentionCuda : Attention {
 
    private:
     W scale() const { return static_cast<W>(op_.scale_for(sizes_.size)); }
-    bool wanted(const char* name, int input) const {
+    bool is_requested(const char* name, int input) const {
       return call_.has_input(name) && call_.write(input) != tenon::Write::none;
     }
     attention::Heads outputs() const {
@@ -395,25 +397,25 @@ struct AttentionCuda : Attention {
     void take_scratch(bool back) {
       const auto bytes =
           device_gemm::workspace_bytes +
-          sizeof(W) *
-              static_cast<std::size_t>(back ? parts_.backward(op_.softcap > 0) : parts_.forward());
+          sizeof(W) * static_cast<std::size_t>(back ? scratch_.backward(op_.softcap > 0)
+                                                    : scratch_.forward());
       W* next =
           reinterpret_cast<W*>(call_.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
       const auto take = [&](std::int64_t count) { return std::exchange(next, next + count); };
-      q_ = take(parts_.q), k_ = take(parts_.k), v_ = take(parts_.v), scores_ = take(parts_.scores),
-      o_ = take(parts_.o);
+      q_ = take(scratch_.q), k_ = take(scratch_.k), v_ = take(scratch_.v),
+      scores_ = take(scratch_.scores), o_ = take(scratch_.o);
       if (!back) return;
-      d_q_ = take(parts_.q), d_k_ = take(parts_.k), d_v_ = take(parts_.v),
-      d_scores_ = take(parts_.scores);
-      if (op_.softcap > 0) slopes_ = take(parts_.scores);
-      if (parts_.mask > 0) d_masked_ = take(parts_.scores), mask_sums_ = take(parts_.mask);
+      d_q_ = take(scratch_.q), d_k_ = take(scratch_.k), d_v_ = take(scratch_.v),
+      d_scores_ = take(scratch_.scores);
+      if (op_.softcap > 0) slopes_ = take(scratch_.scores);
+      if (scratch_.mask > 0) d_masked_ = take(scratch_.scores), mask_sums_ = take(scratch_.mask);
     }
 
     /// Calls body() for each group of samples_ samples from first_ on.
     template <class Body>
-    void each_part(const Body& body) {
+    void each_batch(const Body& body) {
       for (first_ = 0; first_ < sizes_.batch; first_ += samples_) {
-        samples_ = std::min(parts_.samples, sizes_.batch - first_);
+        samples_ = std::min(scratch_.samples, sizes_.batch - first_);
         body();
       }
     }
@@ -430,10 +432,10 @@ struct AttentionCuda : Attention {
       gather(value_, v_, 1, lengths_);
       multiply({q_, sizes_.size, false}, {k_, sizes_.size, true}, scores_, query_rows(),
                sizes_.all(), sizes_.size);
-      for_each_team(call_, score_rows(), sizes_.all(), false,
-                    attention::SoftmaxOfScores<T>{rows(), op_.sight(), mask_, lengths_,
-                                                  static_cast<W>(op_.softcap), scores_, slopes_,
-                                                  shown, op_.scores_are});
+      for_each_group(call_, score_rows(), sizes_.all(), false,
+                     attention::SoftmaxOfScores<T>{rows(), op_.window(), mask_, lengths_,
+                                                   static_cast<W>(op_.softcap), scores_, slopes_,
+                                                   shown, op_.scores_are});
     }
 
     struct Factor {
@@ -465,7 +467,7 @@ struct AttentionCuda : Attention {
     void put_gradient(const char* name, int input, const attention::Heads& heads,
                       std::int64_t before, std::int64_t all, const W* from, const T* added,
                       W factor = 1) {
-      if (wanted(name, input))
+      if (is_requested(name, input))
         put(heads, before, all, from, call_.input_grad<T>(name).data(), added, call_.write(input),
             factor);
     }
@@ -475,13 +477,13 @@ struct AttentionCuda : Attention {
       attention::SumForMask<W> body{rows(), mask_, samples_, {1, 1, 1}, d_masked_, mask_sums_};
       for (int axis = shape.rank() - 2, to = 2; axis >= 0; --axis, --to)
         body.sizes[to] = shape[axis];
-      tenon::gpu::for_each(call_, parts_.mask, body);
+      tenon::gpu::for_each(call_, scratch_.mask, body);
     }
 
     const Attention& op_;
     const tenon::Call& call_;
     const Sizes sizes_;
-    const attention::Parts parts_;
+    const attention::ScratchSizes scratch_;
     attention::MaskOnDevice<W> mask_{};
     attention::RowsOf<T> query_, key_, value_;
     const std::int64_t* lengths_ = nullptr;

@@ -135,7 +135,7 @@ struct Attention : tenon::Operator {
       return length < 0 ? past : length - queries;
     }
   };
-  AttentionWindow sight() const { return {causal, left_window, right_window}; }
+  AttentionWindow window() const { return {causal, left_window, right_window}; }
   double scale_for(std::int64_t size) const {
     return scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(size, 1)));
   }
@@ -148,7 +148,7 @@ struct Attention : tenon::Operator {
 inline Attention::Sizes Attention::sizes_of(const tenon::Shape& query, const tenon::Shape& key,
                                             const tenon::Shape& value, std::int64_t past) const {
   const bool flat = query.rank() == 3;
-  const auto part = [](std::int64_t size, std::int64_t heads) {
+  const auto row_size = [](std::int64_t size, std::int64_t heads) {
     return size == tenon::unknown ? size : size / std::max<std::int64_t>(heads, 1);
   };
   if (flat)
@@ -158,8 +158,8 @@ inline Attention::Sizes Attention::sizes_of(const tenon::Shape& query, const ten
             query[1],
             key[1],
             past,
-            part(query[2], q_heads),
-            part(value[2], kv_heads),
+            row_size(query[2], q_heads),
+            row_size(value[2], kv_heads),
             true};
   return {query[0], query[1], key[1], query[2], key[2], past, query[3], value[3], false};
 }
@@ -182,10 +182,10 @@ inline void Attention::infer(tenon::Infer& io) const {
   const auto any = tenon::unknown;
   std::int64_t past = 0;
   if (io.has_input("past_key")) {
-    const auto given = io.input("past_key").shape;
-    io.require(!given.has_rank() || given.rank() == 4, "past_key is ", given,
+    const auto past_shape = io.input("past_key").shape;
+    io.require(!past_shape.has_rank() || past_shape.rank() == 4, "past_key is ", past_shape,
                " but needs four dimensions");
-    past = given.has_rank() ? given[2] : any;
+    past = past_shape.has_rank() ? past_shape[2] : any;
   }
   const auto differ = [&](std::int64_t a, std::int64_t b) {
     return a != any && b != any && a != b;

@@ -95,11 +95,11 @@ struct FusedAttention : tenon::Operator {
   template <class Arithmetic>
   void attend(const tenon::Call& call) const {
     const Pass<Arithmetic> pass(call, divide);
-    const auto all = pass.batch * pass.heads * pass.parts;
+    const auto all = pass.batch * pass.heads * pass.blocks;
     if (pass.output.size() == 0) return;
     call.parallel_for(all, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i)
-        pass.run(i / pass.parts / pass.heads, i / pass.parts % pass.heads, i % pass.parts);
+        pass.run(i / pass.blocks / pass.heads, i / pass.blocks % pass.heads, i % pass.blocks);
     });
   }
 
@@ -141,12 +141,12 @@ struct FusedAttention : tenon::Operator {
           scale(call.has_input("scale") ? call.input<float>("scale").data() : nullptr),
           divide(divide),
           output(call.output<float>(0)),
-          mask_places(attention::MaskIndexing::of(call, keys)) {
-      parts = attention::parts_of(call, batch * heads, queries, keys);
+          mask_indexing(attention::MaskIndexing::of(call, keys)) {
+      blocks = attention::blocks_of(call, batch * heads, queries, keys);
     }
 
-    void run(std::int64_t sample, std::int64_t head, std::int64_t part) const {
-      const auto first = queries * part / parts, rows = queries * (part + 1) / parts - first;
+    void run(std::int64_t sample, std::int64_t head, std::int64_t block) const {
+      const auto first = queries * block / blocks, rows = queries * (block + 1) / blocks - first;
       const auto at = [&](std::int64_t count, std::int64_t row, std::int64_t width) {
         return ((sample * count + row) * heads + head) * width;
       };
@@ -169,22 +169,22 @@ struct FusedAttention : tenon::Operator {
                              {key_rows, packed_keys}, {rows, keys, size}, {scores, keys});
       for (std::int64_t row = 0; row < rows; ++row) {
         const float* const added =
-            mask ? mask + mask_places.at(sample, head, first + row, 0) : nullptr;
-        make_shares(scores + row * keys, added, mask_places.one ? 0 : 1);
+            mask ? mask + mask_indexing.at(sample, head, first + row, 0) : nullptr;
+        compute_probabilities(scores + row * keys, added, mask_indexing.one ? 0 : 1);
       }
       attention::multiply_in(of_summing, {scores, keys, false}, {value_rows, packed_values},
                              {rows, value_size, keys},
                              {output.data() + at(queries, first, value_size), heads * value_size});
     }
 
-    std::int64_t batch, heads, queries, keys, size, value_size, parts = 0;
+    std::int64_t batch, heads, queries, keys, size, value_size, blocks = 0;
     const float *query, *key, *value, *mask, *scale;
     bool divide;
     tenon::View<float> output;
-    attention::MaskIndexing mask_places;
+    attention::MaskIndexing mask_indexing;
 
    private:
-    void make_shares(float* row, const float* added, std::int64_t step) const {
+    void compute_probabilities(float* row, const float* added, std::int64_t step) const {
       tenon::wide(
           [=, n = keys, scaled = scale != nullptr, by = scale ? *scale : 1, divide = divide] {
             if (scaled && divide) {
@@ -198,7 +198,7 @@ struct FusedAttention : tenon::Operator {
               for (std::int64_t i = 0; i < n; ++i) row[i] += added[i];
             }
             const RowExponentials<float> exponentials(row, n);
-            const float norm = 1 / exponentials.sum<true>(exponentials.largest(), row);
+            const float norm = 1 / exponentials.sum<true>(exponentials.maximum(), row);
             for (std::int64_t i = 0; i < n; ++i) row[i] *= norm;
           });
     }

@@ -25,12 +25,12 @@ struct Heads {
 /// keys than there are.
 struct MaskIndexing {
   std::int64_t strides[3] = {0, 0, 0}, keys = 0;  ///< strides of batch, head and query
-  bool given = false, one = false;                ///< one: a single element for all keys
+  bool present = false, one = false;              ///< one: a single element for all keys
 
   static MaskIndexing of(const tenon::Call& call, std::int64_t all) {
     MaskIndexing mask;
-    mask.given = call.has_input("mask");
-    if (!mask.given) return mask;
+    mask.present = call.has_input("mask");
+    if (!mask.present) return mask;
     const auto shape = call.input_type(3).shape;
     mask.keys = shape[-1];
     mask.one = mask.keys == 1 && all != 1;
@@ -41,7 +41,7 @@ struct MaskIndexing {
     }
     return mask;
   }
-  TENON_FN bool ends_before(std::int64_t key) const { return !one && key >= keys; }
+  TENON_FN bool ends_at_or_before(std::int64_t key) const { return !one && key >= keys; }
   TENON_FN std::int64_t at(std::int64_t sample, std::int64_t head, std::int64_t query,
                            std::int64_t key) const {
     return sample * strides[0] + head * strides[1] + query * strides[2] + (one ? 0 : key);

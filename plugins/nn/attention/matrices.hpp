@@ -12,14 +12,14 @@ namespace attention {
 
 /// Number of blocks of queries per head: scores of a block fit into the cache, and all threads have
 /// work. Sums do not depend on it.
-inline std::int64_t parts_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries,
-                             std::int64_t keys) {
+inline std::int64_t blocks_of(const tenon::Call& call, std::int64_t heads, std::int64_t queries,
+                              std::int64_t keys) {
   constexpr std::int64_t max_scores = 1 << 18, min_rows = 24;
   const auto up = [](std::int64_t size, std::int64_t divisor) {
     return (size + divisor - 1) / std::max<std::int64_t>(divisor, 1);
   };
-  const auto wanted = call.threads() == 1 ? 1 : up(2 * std::int64_t{call.threads()}, heads);
-  const auto rows = std::min(max_scores / std::max<std::int64_t>(keys, 1), up(queries, wanted));
+  const auto needed = call.threads() == 1 ? 1 : up(2 * std::int64_t{call.threads()}, heads);
+  const auto rows = std::min(max_scores / std::max<std::int64_t>(keys, 1), up(queries, needed));
   return up(queries, std::clamp(rows, min_rows, product::max_tall));
 }
 

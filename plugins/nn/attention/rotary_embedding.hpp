@@ -113,11 +113,12 @@ struct RotaryEmbedding : tenon::Operator {
       const T *const data = call.input<T>(0).data(), *const cos = call.input<T>(1).data(),
                      *const sin = call.input<T>(2).data();
       const T* const dy = call.output_grad<T>(0).data();
-      const auto wanted = [&](int i) { return call.write(i) != tenon::Write::none; };
-      T* const dx = wanted(0) ? call.input_grad<T>(0).data() : nullptr;
+      const auto is_requested = [&](int i) { return call.write(i) != tenon::Write::none; };
+      T* const dx = is_requested(0) ? call.input_grad<T>(0).data() : nullptr;
       if (dx) std::copy_n(dy, call.input_type(0).shape.size(), dx);
       const auto angles = call.input_type(1).shape.size();
-      std::vector<W> sums(wanted(1) || wanted(2) ? static_cast<std::size_t>(2 * angles) : 0);
+      std::vector<W> sums(is_requested(1) || is_requested(2) ? static_cast<std::size_t>(2 * angles)
+                                                             : 0);
       each_pair(call, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
         const W p = static_cast<W>(dy[a]), q = static_cast<W>(dy[b]),
                 c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
@@ -128,7 +129,7 @@ struct RotaryEmbedding : tenon::Operator {
         sums[static_cast<std::size_t>(angles + angle)] += q * x - p * y;
       });
       for (int i = 1; i < 3; ++i)
-        for (std::int64_t k = 0; wanted(i) && k < angles; ++k)
+        for (std::int64_t k = 0; is_requested(i) && k < angles; ++k)
           call.input_grad<T>(i).data()[k] = T(sums[static_cast<std::size_t>((i - 1) * angles + k)]);
     });
   }

@@ -37,9 +37,9 @@ class AmxConvolution {
   /// on any thread.
   template <class Each = OneByOne>
   void pack(const float* weight, void* to, const Each& each = {}) const {
-    const auto places = weight_places();
+    const auto indices = weight_indices();
     each(tiles(),
-         [&](std::int64_t tile) { pack_tile(weight, places, tile, static_cast<Bits*>(to)); });
+         [&](std::int64_t tile) { pack_tile(weight, indices, tile, static_cast<Bits*>(to)); });
   }
 
   /// packed: the weights as pack() leaves them, or null. after(first, count) or after(first, count,
@@ -56,19 +56,20 @@ class AmxConvolution {
             const auto sample = i / cut.across / cut.down, first = sample * tiling_.positions.rows *
                                                                    tiling_.positions.columns *
                                                                    tiling_.filters;
-            const auto rows = share(tiling_.positions.rows, i / cut.across % cut.down, cut.down),
-                       across = share(panels(), i % cut.across, cut.across);
-            run_part({data + sample * tiling_.data.rows * tiling_.data.columns * tiling_.channels,
-                      weights, bias, output + first},
-                     rows, across);
+            const auto rows =
+                           chunk_range(tiling_.positions.rows, i / cut.across % cut.down, cut.down),
+                       across = chunk_range(panels(), i % cut.across, cut.across);
+            run_chunk({data + sample * tiling_.data.rows * tiling_.data.columns * tiling_.channels,
+                       weights, bias, output + first},
+                      rows, across);
             const auto filter = across.begin * panel_tiles() * amx::side;
             const auto count =
                 std::min(tiling_.filters, across.end * panel_tiles() * amx::side) - filter;
-            const auto places = rows.size() * tiling_.positions.columns,
+            const auto positions = rows.size() * tiling_.positions.columns,
                        written = first + rows.begin * tiling_.positions.columns * tiling_.filters +
                                  filter;
-            cut.across == 1 ? after(written, places * tiling_.filters)
-                            : after(written, count, places, tiling_.filters);
+            cut.across == 1 ? after(written, positions * tiling_.filters)
+                            : after(written, count, positions, tiling_.filters);
           }
         });
   }
@@ -83,7 +84,7 @@ class AmxConvolution {
   struct Cut {
     std::int64_t down, across;
   };
-  struct Part {
+  struct Operands {
     const float* data;
     const Bits* weights;
     const float* bias;
@@ -96,7 +97,7 @@ class AmxConvolution {
   static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) {
     return AmxTiling::rounded_up(size, divisor);
   }
-  static Range share(std::int64_t size, std::int64_t i, std::int64_t count) {
+  static Range chunk_range(std::int64_t size, std::int64_t i, std::int64_t count) {
     return {size * i / count, size * (i + 1) / count};
   }
 
@@ -128,52 +129,52 @@ class AmxConvolution {
   }
   /// Elements of a group, including the zeros that windows of the last row read past its end.
   std::int64_t group_size(std::int64_t rows) const {
-    const auto behind =
+    const auto overread =
         (tiling_.before.columns + tiling_.kernel.columns + amx::chunk) * tiling_.element +
         amx::chunk;
-    return rounded_up(rows_of_group(rows) * row_size() + behind, amx::chunk) * amx::chunk;
+    return rounded_up(rows_of_group(rows) * row_size() + overread, amx::chunk) * amx::chunk;
   }
 
   Cut cut_for(const tenon::Call& call) const {
     const auto threads = std::int64_t{call.threads()},
-               wanted = threads == 1 ? 1 : rounded_up(2 * threads, samples_);
+               target = threads == 1 ? 1 : rounded_up(2 * threads, samples_);
     const auto read =
         tiling_.data.rows * tiling_.data.columns * tiling_.channels * std::int64_t{sizeof(float)};
     const auto written = tiling_.positions.rows * tiling_.positions.columns * tiling_.filters *
                          std::int64_t{sizeof(float)};
     if (static_cast<std::int64_t>(packed_bytes()) > read + written)
       return {1, std::min(panels(), rounded_up(threads, samples_))};
-    const auto most =
+    const auto max_chunks =
         std::max<std::int64_t>(count_of(tiling_.positions.rows) / (4 * amx::max_rows), 1);
-    return {std::min({tiling_.positions.rows, most,
-                      std::max(rounded_up(read + written, cached), wanted)}),
+    return {std::min({tiling_.positions.rows, max_chunks,
+                      std::max(rounded_up(read + written, cached), target)}),
             1};
   }
 
   /// For each element of a window's chunks, the index of its weight in a filter, or -1.
-  std::vector<std::int64_t> weight_places() const {
-    std::vector<std::int64_t> places(static_cast<std::size_t>(depth()), -1);
+  std::vector<std::int64_t> weight_indices() const {
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(depth()), -1);
     for (std::int64_t run = 0; run < tiling_.runs; ++run)
       for (std::int64_t i = 0; i < tiling_.kernel.columns * tiling_.element; ++i) {
         const auto row = tiling_.interleaved ? i % tiling_.element : run,
                    channel = tiling_.interleaved ? 0 : i % tiling_.element;
-        places[static_cast<std::size_t>(run * tiling_.run_chunks * amx::chunk + i)] =
+        indices[static_cast<std::size_t>(run * tiling_.run_chunks * amx::chunk + i)] =
             (channel * tiling_.kernel.rows + row) * tiling_.kernel.columns + i / tiling_.element;
       }
-    return places;
+    return indices;
   }
 
-  void pack_tile(const float* weight, const std::vector<std::int64_t>& places, std::int64_t tile,
+  void pack_tile(const float* weight, const std::vector<std::int64_t>& indices, std::int64_t tile,
                  Bits* to) const {
     const auto size = tiling_.channels * tiling_.kernel.rows * tiling_.kernel.columns,
                panel = tile / panel_tiles(), step = depth() + amx::chunk;
     const auto of_panel = std::min(panel_tiles(), tiles() - panel * panel_tiles());
-    std::vector<float> numbers(places.size());
+    std::vector<float> numbers(indices.size());
     std::vector<Bits> rows(static_cast<std::size_t>(amx::side * step));
     for (std::int64_t i = 0; i < std::min(amx::side, tiling_.filters - tile * amx::side); ++i) {
       const float* const from = weight + (tile * amx::side + i) * size;
-      for (std::size_t k = 0; k < places.size(); ++k)
-        numbers[k] = places[k] < 0 ? 0 : from[places[k]];
+      for (std::size_t k = 0; k < indices.size(); ++k)
+        numbers[k] = indices[k] < 0 ? 0 : from[indices[k]];
       product::bf16::round_row(numbers.data(), depth(), rows.data() + i * step);
     }
     to += panel_begin(panel) + tile % panel_tiles() * amx::side * amx::chunk;
@@ -184,7 +185,7 @@ class AmxConvolution {
           reinterpret_cast<float*>(to), amx::side);
   }
 
-  void run_part(const Part& of, const Range& rows, const Range& across) const {
+  void run_chunk(const Operands& of, const Range& rows, const Range& across) const {
     const auto step = tiling_.stride.columns * tiling_.element,
                windows = at_once_.windows * amx::side,
                sums_size = windows * panel_tiles() * amx::side;
@@ -198,9 +199,9 @@ class AmxConvolution {
     auto* const placed = reinterpret_cast<Bits*>(scratch);
     auto* const sums = reinterpret_cast<float*>(scratch + placed_bytes);
     if (tiling_.interleaved)
-      place_interleaved(of.data, rows, placed + size, placed);
+      pack_interleaved(of.data, rows, placed + size, placed);
     else
-      place(of.data, rows, placed);
+      pack_rows(of.data, rows, placed);
     const auto offsets = offsets_for(rows.size());
     const auto count = count_of(rows.size()), blocks = rounded_up(count, windows);
     amx::begin(amx::max_rows);
@@ -236,7 +237,7 @@ class AmxConvolution {
   }
 
   /// Rounds the rows of data that `rows` of the output need, and surrounds them with zeros.
-  void place(const float* data, const Range& rows, Bits* to) const {
+  void pack_rows(const float* data, const Range& rows, Bits* to) const {
     const auto left = tiling_.before.columns * tiling_.element,
                size = tiling_.data.columns * tiling_.element;
     for (std::int64_t group = 0; group < groups(); ++group) {
@@ -266,7 +267,7 @@ class AmxConvolution {
 
   /// Variant for one channel: for each row of the output, the rows of data that its windows cover,
   /// interleaved.
-  void place_interleaved(const float* data, const Range& rows, Bits* taken, Bits* to) const {
+  void pack_interleaved(const float* data, const Range& rows, Bits* taken, Bits* to) const {
     const auto left = tiling_.before.columns * tiling_.element,
                size = tiling_.data.columns * tiling_.element,
                top = rows.begin * tiling_.stride.rows - tiling_.before.rows;
@@ -290,7 +291,7 @@ class AmxConvolution {
 
   /// Writes the sums of the windows `range`, skipping those between rows, which are not output
   /// positions.
-  void write(const Part& of, std::int64_t top, const Range& range, const float* sums,
+  void write(const Operands& of, std::int64_t top, const Range& range, const float* sums,
              std::int64_t sums_row, std::int64_t filter) const {
     const auto columns = std::min(sums_row, tiling_.filters - filter);
     for (auto i = range.begin; i < range.end;) {

@@ -29,10 +29,10 @@ struct ConvTransposeCpu : ConvTranspose {
                dy = call.output_grad<float>(0);
     auto& kernel = kernel_for(data.shape(), dy.shape());
     if (call.write(0) != tenon::Write::none) {
-      const auto kept = [](std::size_t) -> const void* { return nullptr; };
+      const auto prepacked = [](std::size_t) -> const void* { return nullptr; };
       const auto nothing = [](auto...) {};
       kernel.forward(call, dy.data(), weight.data(), nullptr, call.input_grad<float>("data").data(),
-                     kept, nothing);
+                     prepacked, nothing);
     }
     if (call.write(1) != tenon::Write::none)
       kernel.backward_weights(call, dy.data(), data.data(), call.input_grad<float>("weight").data(),

@@ -10,7 +10,7 @@
 struct ConvTranspose : tenon::Operator {
   std::int64_t num_filter = 0, groups = 1;
   tenon::Ints kernel, stride, pad, pad_end, dilate, output_padding;
-  Padding pad_mode = Padding::given;
+  Padding pad_mode = Padding::from_parameters;
   bool no_bias = false;
 
   static constexpr void describe(auto& op) {
@@ -34,38 +34,38 @@ struct ConvTranspose : tenon::Operator {
     op.param("kernel", &ConvTranspose::kernel, "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("stride", &ConvTranspose::stride,
              "distance in output between adjacent elements of data; one value applies to all axes; "
              "default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad", &ConvTranspose::pad,
              "elements cropped at both ends of each spatial axis; one value applies to all axes; "
              "default: 0")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad_end", &ConvTranspose::pad_end,
              "elements cropped after each spatial axis; default: same as `pad`")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad_mode", &ConvTranspose::pad_mode,
              "given: crop by `pad` and `pad_end`; same: crop output to axis * stride elements, "
              "with the larger half cropped at the end "
              "(same_upper) or at the start (same_lower)")
-        .one_of({{"given", Padding::given},
+        .one_of({{"given", Padding::from_parameters},
                  {"same_upper", Padding::same_upper},
                  {"same_lower", Padding::same_lower}});
     op.param("dilate", &ConvTranspose::dilate,
              "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("output_padding", &ConvTranspose::output_padding,
              "additional elements at the end of each spatial axis of output, fewer than `stride`; "
              "one value applies to all axes; default: "
              "0")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("groups", &ConvTranspose::groups,
              "number of channel groups; output channels of a group depend only on data channels of "
              "the same group")
@@ -135,7 +135,7 @@ struct ConvTranspose : tenon::Operator {
                  Window::numbers(dilate, axes, {1, 1, 1})};
     moved.pad = Window::numbers(pad, axes, {0, 0, 0});
     moved.pad_end = Window::numbers(pad_end, axes, moved.pad);
-    for (int i = 0; i < axes && pad_mode != Padding::given; ++i) {
+    for (int i = 0; i < axes && pad_mode != Padding::from_parameters; ++i) {
       const auto axis = static_cast<std::size_t>(i);
       if (data[i + 2] == tenon::unknown) continue;
       const auto cut = std::max<std::int64_t>(
@@ -152,7 +152,8 @@ struct ConvTranspose : tenon::Operator {
     const auto further = Window::numbers(output_padding, moved.axes, {0, 0, 0})[axis];
     const auto whole = moved.stride[axis] * (size - 1) + moved.reach(i) + further -
                        moved.pad[axis] - moved.pad_end[axis];
-    return pad_mode == Padding::given ? whole : std::max(whole, size * moved.stride[axis]);
+    return pad_mode == Padding::from_parameters ? whole
+                                                : std::max(whole, size * moved.stride[axis]);
   }
 
   void require_parameters(const tenon::Infer& io) const {

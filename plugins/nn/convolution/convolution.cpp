@@ -10,7 +10,7 @@ template <onednn::Type rounded>
 struct ConvolutionIn : Convolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(
+    prepack_weights(
         io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
@@ -30,7 +30,7 @@ struct ConvolutionIn : Convolution {
     const float* const bias = call.has_input("bias") ? call.input<float>("bias").data() : nullptr;
     kernel_for(forward_shape(call, rounded))
         .forward(call, call.input<float>("data").data(), call.input<float>("weight").data(), bias,
-                 call.output<float>(0).data(), kept_weights(call), [](auto...) {});
+                 call.output<float>(0).data(), prepacked_weights(call), [](auto...) {});
   }
 
   void backward(const tenon::Call& call) {

@@ -12,7 +12,7 @@ template <class Base>
 struct ConvolutionLayer : Base {
   std::int64_t num_filter = 0, groups = 1;
   tenon::Ints kernel, stride, pad, pad_end, dilate;
-  Padding pad_mode = Padding::given;
+  Padding pad_mode = Padding::from_parameters;
   bool no_bias = false;
 
   static constexpr void describe_tensors(auto& op) {
@@ -35,19 +35,19 @@ struct ConvolutionLayer : Base {
              "filter size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param(
           "stride", &ConvolutionLayer::stride,
           "step of the filters along each spatial axis; one value applies to all axes; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     describe_padding<ConvolutionLayer>(op,
                                        "zero padding on both sides of each spatial axis; one value "
                                        "applies to all axes; default: 0");
     op.param("dilate", &ConvolutionLayer::dilate,
              "distance between taps of the kernel; one value applies to all axes; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("groups", &ConvolutionLayer::groups,
              "number of channel groups; output channels of a group depend only on data channels of "
              "the same group")
@@ -76,7 +76,7 @@ struct ConvolutionLayer : Base {
     output.set(1, num_filter);
     for (int axis = 0; axis < moved.axes; ++axis)
       needed.set(axis + 2, kernel[static_cast<std::size_t>(axis)]);
-    set_places(io, moved, data, output);
+    set_output_sizes(io, moved, data, output);
 
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
     io.set_input("data", data);

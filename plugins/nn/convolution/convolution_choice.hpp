@@ -72,17 +72,17 @@ namespace convolution_choice {
 
 /// im2col reads the weights once per output position, in their original layout; oneDNN
 /// reads them more often and in another layout.
-inline bool few_positions(const ConvolutionCase& of) {
+inline bool has_small_output(const ConvolutionCase& of) {
   const bool multiplies = of.bf16 ? of.processor.bf16 : of.has_wide_vectors();
-  const auto most = of.processor.amx ? 256 : 64;
-  return of.has_large_weights() && multiplies && of.samples() > 0 && of.positions() <= most &&
-         of.positions() <= of.filters();
+  const auto max_positions = of.processor.amx ? 256 : 64;
+  return of.has_large_weights() && multiplies && of.samples() > 0 &&
+         of.positions() <= max_positions && of.positions() <= of.filters();
 }
 /// With constant weights, oneDNN reorders them only once and is faster for fewer positions already.
 /// Plain tensors occur mostly in training.
-inline bool few_positions_forward(const ConvolutionCase& of) {
-  const auto most = of.data_last || of.output_last ? 32 : of.processor.amx ? 128 : 32;
-  return few_positions(of) && of.positions() <= most;
+inline bool has_small_output_forward(const ConvolutionCase& of) {
+  const auto max_positions = of.data_last || of.output_last ? 32 : of.processor.amx ? 128 : 32;
+  return has_small_output(of) && of.positions() <= max_positions;
 }
 
 /// If less than a quarter of the tiles' multiplications contribute, oneDNN is faster. Considers a
@@ -113,7 +113,7 @@ inline bool fits_winograd(const ConvolutionCase& of) {
 }
 
 /// Filters per chunk. With AVX-512, oneDNN uses a slower blocking for fewer than 128.
-inline std::int64_t filters_of_part(const ConvolutionCase& of) {
+inline std::int64_t filters_per_chunk(const ConvolutionCase& of) {
   return of.onednn_avx512 ? 128 : 64;
 }
 
@@ -128,7 +128,7 @@ inline constexpr ConvolutionRow forward[] = {
     {ConvolutionAlgorithm::im2col, "im2col",
      "weights larger than 4 times data and output, at most 32 output positions (128 for "
      "plain tensors with AMX), not more positions than filters, no groups",
-     few_positions_forward,
+     has_small_output_forward,
      "0.4 (8 positions, 1x1) to 1.4 (16 positions, 3x3) of direct's time with constant weights "
      "(Xeon with AVX-512)",
      "different summation order; padding is multiplied"},
@@ -146,7 +146,7 @@ inline constexpr ConvolutionRow forward[] = {
      "weights larger than 4 times data and output, no groups, number of filters a multiple "
      "of 64 (128 if oneDNN uses AVX-512)",
      [](const ConvolutionCase& of) {
-       return of.has_large_weights() && of.filters() % filters_of_part(of) == 0;
+       return of.has_large_weights() && of.filters() % filters_per_chunk(of) == 0;
      },
      "not recorded", "identical"},
     {ConvolutionAlgorithm::direct_by_rows, "direct by rows", "otherwise",
@@ -157,7 +157,7 @@ inline constexpr ConvolutionRow data_gradient[] = {
     {ConvolutionAlgorithm::im2col, "col2im",
      "weights larger than 4 times data and output, at most 64 output positions (256 with "
      "AMX), not more positions than filters, no groups",
-     few_positions, "not recorded", "different summation order"},
+     has_small_output, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise",
      [](const ConvolutionCase&) { return true; }, "", "identical"},
 };
@@ -166,7 +166,7 @@ inline constexpr ConvolutionRow weight_gradient[] = {
     {ConvolutionAlgorithm::im2col, "im2col",
      "weights larger than 4 times data and output, at most 64 output positions (256 with "
      "AMX), not more positions than filters, no groups",
-     few_positions, "not recorded", "different summation order"},
+     has_small_output, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_filters, "direct by filters",
      "weights larger than data and output, no groups, at least 128 filters",
      fits_gradient_by_filters, "not recorded", "different summation order"},
@@ -181,11 +181,11 @@ constexpr bool is_narrow(std::int64_t columns) {
   return columns < 4;
 }
 /// Whether to query oneDNN for channels-last code.
-constexpr bool asks_for_channels_last(bool data_last, bool output_last, std::int64_t columns) {
+constexpr bool prefers_channels_last(bool data_last, bool output_last, std::int64_t columns) {
   return (data_last || output_last) && !is_narrow(columns);
 }
 /// oneDNN prefers blocked channels in these cases, but reports that only for training primitives.
-constexpr bool asks_for_training(std::int64_t filters, std::int64_t columns) {
+constexpr bool prefers_training(std::int64_t filters, std::int64_t columns) {
   return is_narrow(columns) || filters <= 16;
 }
 

@@ -12,14 +12,15 @@ namespace convolution {
 class Described {
  public:
   explicit Described(const Sizes& sizes) {
-    const auto& way = sizes.way;
-    const int first = way.size.at[0] == 1 && way.kernel.at[0] == 1 && way.pad.at[0] == 0 ? 1 : 0;
-    set(data, numbers({sizes.batch, sizes.channels}, way.size, first));
-    set(output, numbers({sizes.batch, sizes.filters}, way.places, first));
-    set(weight, numbers({sizes.filters, sizes.group_channels()}, way.kernel, first));
+    const auto& geometry = sizes.geometry;
+    const int first =
+        geometry.size.at[0] == 1 && geometry.kernel.at[0] == 1 && geometry.pad.at[0] == 0 ? 1 : 0;
+    set(data, numbers({sizes.batch, sizes.channels}, geometry.size, first));
+    set(output, numbers({sizes.batch, sizes.filters}, geometry.positions, first));
+    set(weight, numbers({sizes.filters, sizes.group_channels()}, geometry.kernel, first));
     cudnn::require(cudnn::functions().cudnnSetConvolutionNdDescriptor(
-        moved.get(), 3 - first, numbers({}, way.pad, first).data(),
-        numbers({}, way.stride, first).data(), numbers({}, way.dilate, first).data(),
+        moved.get(), 3 - first, numbers({}, geometry.pad, first).data(),
+        numbers({}, geometry.stride, first).data(), numbers({}, geometry.dilate, first).data(),
         CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
     cudnn::require(cudnn::functions().cudnnSetConvolutionGroupCount(
         moved.get(), static_cast<int>(sizes.groups)));
@@ -86,10 +87,11 @@ class Product {
   }
 
   static bool countable(const Sizes& sizes) {
-    const auto most = std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.places(),
-                                sizes.group_channels() * sizes.taps()});
+    const auto limit =
+        std::max({sizes.channels * sizes.elements(), sizes.filters * sizes.positions(),
+                  sizes.group_channels() * sizes.taps()});
     return sizes.batch > 0 &&
-           most <= std::numeric_limits<int>::max() / std::max(sizes.batch, sizes.filters);
+           limit <= std::numeric_limits<int>::max() / std::max(sizes.batch, sizes.filters);
   }
 
   static std::optional<Algorithm> choose(cudnnHandle_t handle, const Described& described,
@@ -124,10 +126,10 @@ struct Pass<ForwardTensors> {
            algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
            algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int limit, int* count,
                             Found* found) {
     return cudnn::functions().cudnnGetConvolutionForwardAlgorithm_v7(
-        handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), most, count, found);
+        handle, d.data.get(), d.weight.get(), d.moved.get(), d.output.get(), limit, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
                                  cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
@@ -152,10 +154,10 @@ struct Pass<DataGradientTensors> {
            algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT ||
            algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int limit, int* count,
                             Found* found) {
     return cudnn::functions().cudnnGetConvolutionBackwardDataAlgorithm_v7(
-        handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), most, count, found);
+        handle, d.weight.get(), d.output.get(), d.moved.get(), d.data.get(), limit, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
                                  cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
@@ -181,10 +183,10 @@ struct Pass<WeightGradientTensors> {
            algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT ||
            algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING;
   }
-  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int most, int* count,
+  static cudnnStatus_t find(cudnnHandle_t handle, const Described& d, int limit, int* count,
                             Found* found) {
     return cudnn::functions().cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-        handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), most, count, found);
+        handle, d.data.get(), d.output.get(), d.moved.get(), d.weight.get(), limit, count, found);
   }
   static cudnnStatus_t workspace(cudnnHandle_t handle, const Described& d,
                                  cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {

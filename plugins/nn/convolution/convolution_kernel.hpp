@@ -70,31 +70,31 @@ class ConvolutionKernel {
     if (!forward_)
       forward_.emplace(cut_forward(), shape_.output[1],
                        steps_.any_weights_of(cut_forward().front().filters),
-                       [&](const WindowChunk& part, const onednn::Desc& weights) {
-                         return steps_.forward(part, weights);
+                       [&](const WindowChunk& chunk, const onednn::Desc& weights) {
+                         return steps_.forward(chunk, weights);
                        });
     return &*forward_;
   }
 
-  /// bias: may be null. kept(i): the packed weights in the forward pass's layout i, or null.
+  /// bias: may be null. prepacked(i): the packed weights in the forward pass's layout i, or null.
   /// after(first, count) is called after each chunk, for all runs of its output elements.
-  template <class Kept, class After>
+  template <class Prepacked, class After>
   void forward(const tenon::Call& call, const float* data, const float* weight, const float* bias,
-               float* output, Kept&& kept, After&& after) {
+               float* output, Prepacked&& prepacked, After&& after) {
     if (with_own_forward([&](const auto& own) {
-          own.forward(call, data, weight, kept(0), bias, output, after);
+          own.forward(call, data, weight, prepacked(0), bias, output, after);
         }))
       return;
     auto* const pass = forward_pass();
     if (!pass) return;
     pass->for_each(
-        call, weight, kept,
-        [&](const WindowChunk& part, const ConvolutionPrimitive& step, const void* laid_out) {
-          const float* const part_bias = bias ? bias + part.filter : nullptr;
-          const void* const ports[] = {data + steps_.data_offset(part), laid_out,
-                                       output + steps_.output_offset(part), part_bias};
+        call, weight, prepacked,
+        [&](const WindowChunk& chunk, const ConvolutionPrimitive& step, const void* laid_out) {
+          const float* const chunk_bias = bias ? bias + chunk.filter : nullptr;
+          const void* const ports[] = {data + steps_.data_offset(chunk), laid_out,
+                                       output + steps_.output_offset(chunk), chunk_bias};
           step.run({ports, bias ? 4u : 3u});
-          steps_.for_each_run(part, after);
+          steps_.for_each_run(chunk, after);
         });
   }
 
@@ -104,17 +104,17 @@ class ConvolutionKernel {
       return im2col_->backward_data(call, output_grad, weight, data_grad);
     if (shape_.data[0] == 0) return;
     if (!backward_data_)
-      backward_data_.emplace(parts_.of_samples(worthwhile()), shape_.output[1],
+      backward_data_.emplace(partition_.of_samples(worthwhile()), shape_.output[1],
                              steps_.any_weights_of(shape_.output[1]),
-                             [&](const WindowChunk& part, const onednn::Desc& weights) {
-                               return steps_.backward_data(part, weights);
+                             [&](const WindowChunk& chunk, const onednn::Desc& weights) {
+                               return steps_.backward_data(chunk, weights);
                              });
-    const auto kept = [](std::size_t) -> const void* { return nullptr; };
+    const auto prepacked = [](std::size_t) -> const void* { return nullptr; };
     backward_data_->for_each(
-        call, weight, kept,
-        [&](const WindowChunk& part, const ConvolutionPrimitive& step, const void* laid_out) {
-          const void* const ports[] = {output_grad + steps_.output_offset(part), laid_out,
-                                       data_grad + steps_.data_offset(part)};
+        call, weight, prepacked,
+        [&](const WindowChunk& chunk, const ConvolutionPrimitive& step, const void* laid_out) {
+          const void* const ports[] = {output_grad + steps_.output_offset(chunk), laid_out,
+                                       data_grad + steps_.data_offset(chunk)};
           step.run(ports);
         });
   }
@@ -126,7 +126,7 @@ class ConvolutionKernel {
       return im2col_->backward_weights(call, data, output_grad, weight_grad, bias_grad);
     if (!gradient_)
       gradient_.emplace(
-          steps_, parts_, shape_,
+          steps_, partition_, shape_,
           weight_gradient_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters);
     gradient_->run(call, data, output_grad, weight_grad, bias_grad);
   }
@@ -134,12 +134,12 @@ class ConvolutionKernel {
  private:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, const ConvolutionCase& of)
       : steps_(window, shape, of.groups),
-        parts_(window, shape.data, shape.output),
+        partition_(window, shape.data, shape.output),
         shape_(shape),
         forward_choice_(choice::first_of<convolution_choice::forward>(of)),
         data_gradient_choice_(choice::first_of<convolution_choice::data_gradient>(of)),
         weight_gradient_choice_(choice::first_of<convolution_choice::weight_gradient>(of)),
-        filters_of_part_(convolution_choice::filters_of_part(of)) {
+        filters_per_chunk_(convolution_choice::filters_per_chunk(of)) {
     const auto any_is = [&](ConvolutionAlgorithm algorithm) {
       return forward_choice_.algorithm == algorithm ||
              data_gradient_choice_.algorithm == algorithm ||
@@ -153,8 +153,8 @@ class ConvolutionKernel {
   /// Splits by filters if the weights are large, so that not every chunk reads all of them.
   std::vector<WindowChunk> cut_forward() const {
     return forward_choice_.algorithm == ConvolutionAlgorithm::direct_by_filters
-               ? parts_.of_filters(filters_of_part_)
-               : parts_.of_rows(worthwhile());
+               ? partition_.of_filters(filters_per_chunk_)
+               : partition_.of_rows(worthwhile());
   }
 
   std::int64_t worthwhile() const {
@@ -163,10 +163,10 @@ class ConvolutionKernel {
   }
 
   ConvolutionPrimitives steps_;
-  WindowPartition parts_;
+  WindowPartition partition_;
   ConvolutionShape shape_;
   const ConvolutionRow &forward_choice_, &data_gradient_choice_, &weight_gradient_choice_;
-  std::int64_t filters_of_part_;
+  std::int64_t filters_per_chunk_;
   std::optional<Im2colConvolution> im2col_;
   std::optional<AmxConvolution> amx_;
   std::optional<WinogradConvolution> winograd_;

@@ -11,15 +11,15 @@ struct OutputElement {
   float* output;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto places = sizes.places(), elements = sizes.elements(), taps = sizes.taps(),
+    const auto positions = sizes.positions(), elements = sizes.elements(), taps = sizes.taps(),
                depth = sizes.group_channels();
-    const auto filter = i / places % sizes.filters, sample = i / places / sizes.filters;
-    const auto place = Sliding::point(sizes.way.places, i % places);
+    const auto filter = i / positions % sizes.filters, sample = i / positions / sizes.filters;
+    const auto position = Sliding::point(sizes.geometry.positions, i % positions);
     const float* const from =
         data + (sample * sizes.channels + filter / sizes.group_filters() * depth) * elements;
     float sum = bias ? bias[filter] : 0;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const auto at = sizes.way.element(place, Sliding::point(sizes.way.kernel, tap));
+      const auto at = sizes.geometry.element(position, Sliding::point(sizes.geometry.kernel, tap));
       if (at < 0) continue;
       for (std::int64_t c = 0; c < depth; ++c)
         sum += from[c * elements + at] * weight[(filter * depth + c) * taps + tap];
@@ -31,9 +31,9 @@ struct OutputElement {
 /// Adds the bias to a library's result.
 struct AddBias {
   const float* bias;
-  std::int64_t filters, places;
+  std::int64_t filters, positions;
   float* output;
-  TENON_DEVICE void operator()(std::int64_t i) const { output[i] += bias[i / places % filters]; }
+  TENON_DEVICE void operator()(std::int64_t i) const { output[i] += bias[i / positions % filters]; }
 };
 
 struct DataGradient {
@@ -42,17 +42,18 @@ struct DataGradient {
   float* dx;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto places = sizes.places(), elements = sizes.elements(), taps = sizes.taps(),
+    const auto positions = sizes.positions(), elements = sizes.elements(), taps = sizes.taps(),
                depth = sizes.group_channels();
     const auto channel = i / elements % sizes.channels, sample = i / elements / sizes.channels;
-    const auto element = Sliding::point(sizes.way.size, i % elements);
+    const auto element = Sliding::point(sizes.geometry.size, i % elements);
     const auto group = channel / depth, first = group * sizes.group_filters();
     float sum = 0;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const auto at = sizes.way.place(element, Sliding::point(sizes.way.kernel, tap));
+      const auto at =
+          sizes.geometry.output_index(element, Sliding::point(sizes.geometry.kernel, tap));
       if (at < 0) continue;
       for (auto filter = first; filter < first + sizes.group_filters(); ++filter)
-        sum += dy[(sample * sizes.filters + filter) * places + at] *
+        sum += dy[(sample * sizes.filters + filter) * positions + at] *
                weight[(filter * depth + channel % depth) * taps + tap];
     }
     dx[i] = sum;
@@ -65,15 +66,15 @@ struct WeightTerm {
   const float *data, *dy;
 
   TENON_DEVICE double operator()(std::int64_t w, std::int64_t t) const {
-    const auto places = sizes.places(), taps = sizes.taps(), depth = sizes.group_channels();
+    const auto positions = sizes.positions(), taps = sizes.taps(), depth = sizes.group_channels();
     const auto filter = w / taps / depth,
                channel = filter / sizes.group_filters() * depth + w / taps % depth,
-               sample = t / places;
-    const auto at = sizes.way.element(Sliding::point(sizes.way.places, t % places),
-                                      Sliding::point(sizes.way.kernel, w % taps));
+               sample = t / positions;
+    const auto at = sizes.geometry.element(Sliding::point(sizes.geometry.positions, t % positions),
+                                           Sliding::point(sizes.geometry.kernel, w % taps));
     if (at < 0) return 0;
     return data[(sample * sizes.channels + channel) * sizes.elements() + at] *
-           dy[(sample * sizes.filters + filter) * places + t % places];
+           dy[(sample * sizes.filters + filter) * positions + t % positions];
   }
 };
 
@@ -82,8 +83,8 @@ struct BiasTerm {
   const float* dy;
 
   TENON_DEVICE double operator()(std::int64_t filter, std::int64_t t) const {
-    const auto places = sizes.places();
-    return dy[(t / places * sizes.filters + filter) * places + t % places];
+    const auto positions = sizes.positions();
+    return dy[(t / positions * sizes.filters + filter) * positions + t % positions];
   }
 };
 

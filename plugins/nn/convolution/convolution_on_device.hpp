@@ -27,11 +27,11 @@ class ProductsOnDevice {
   /// bias: may be null.
   void forward(const tenon::Call& call, const Sizes& sizes, const float* data, const float* weight,
                const float* bias, float* output) {
-    const auto count = sizes.batch * sizes.filters * sizes.places();
+    const auto count = sizes.batch * sizes.filters * sizes.positions();
     if (!by_library<ForwardTensors>(call, forward_, sizes, {data, weight, output}))
       tenon::gpu::for_each(call, count, OutputElement{sizes, data, weight, bias, output});
     else if (bias)
-      tenon::gpu::for_each(call, count, AddBias{bias, sizes.filters, sizes.places(), output});
+      tenon::gpu::for_each(call, count, AddBias{bias, sizes.filters, sizes.positions(), output});
   }
   void data_gradient(const tenon::Call& call, const Sizes& sizes, const float* dy,
                      const float* weight, float* dx) {
@@ -59,7 +59,7 @@ class ProductsOnDevice {
   template <class Tensors>
   static bool by_library(const tenon::Call& call, Product<Tensors>& product, const Sizes& sizes,
                          const Tensors& tensors) {
-    if (!sizes.way.symmetric()) return false;
+    if (!sizes.geometry.symmetric()) return false;
     return product.run(call, sizes, tensors, tenon::gpu::library_workspace(call, library_workspace),
                        library_workspace);
   }

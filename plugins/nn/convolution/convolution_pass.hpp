@@ -16,13 +16,13 @@ class ConvolutionPass {
   /// the chunk's filters. make(part, weights) returns the primitive for a chunk, with weights in
   /// the described layout or, if that is `any`, in the one it prefers.
   template <class Make>
-  ConvolutionPass(std::vector<WindowChunk> parts, std::int64_t filters, const onednn::Desc& weights,
-                  Make&& make)
-      : parts_(std::move(parts)),
-        slices_(filters / parts_.front().filters),
+  ConvolutionPass(std::vector<WindowChunk> chunks, std::int64_t filters,
+                  const onednn::Desc& weights, Make&& make)
+      : chunks_(std::move(chunks)),
+        slices_(filters / chunks_.front().filters),
         slice_(onednn::plain(weights.dims())) {
     onednn::use([&] {
-      for (const auto& part : parts_) work_of_part_.push_back(find_or_make(part, weights, make));
+      for (const auto& chunk : chunks_) work_indices_.push_back(find_or_make(chunk, weights, make));
     });
   }
 
@@ -52,21 +52,21 @@ class ConvolutionPass {
     return bytes;
   }
 
-  /// Calls body(part, step, weights), inside of use(), for each chunk. kept(i): the weights in
-  /// layout i if they are packed constants; otherwise null.
-  template <class Kept, class Body>
-  void for_each(const tenon::Call& call, const float* plain, Kept&& kept, Body&& body) {
+  /// Calls body(chunk, step, weights), inside of use(), for each chunk. prepacked(i): the weights
+  /// in layout i if they are packed constants; otherwise null.
+  template <class Prepacked, class Body>
+  void for_each(const tenon::Call& call, const float* plain, Prepacked&& prepacked, Body&& body) {
     std::vector<const void*> weights;
     for (std::size_t i = 0; i < layouts_.size(); ++i)
-      weights.push_back(weights_in(i, plain, kept(i)));
+      weights.push_back(weights_in(i, plain, prepacked(i)));
     call.parallel_for(
-        static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
           onednn::use([&] {
             for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-              const auto& work = works_[work_of_part_[i]];
-              body(parts_[i], work.step,
+              const auto& work = works_[work_indices_[i]];
+              body(chunks_[i], work.step,
                    slice_at(weights[work.layout], layouts_[work.layout].desc,
-                            parts_[i].filter / parts_[i].filters));
+                            chunks_[i].filter / chunks_[i].filters));
             }
           });
         });
@@ -75,7 +75,7 @@ class ConvolutionPass {
  private:
   /// Shared by chunks of equal size.
   struct Work {
-    WindowChunk part;
+    WindowChunk chunk;
     ConvolutionPrimitive step;
     std::size_t layout;
   };
@@ -90,13 +90,13 @@ class ConvolutionPass {
   }
 
   template <class Make>
-  std::size_t find_or_make(const WindowChunk& part, const onednn::Desc& any, Make&& make) {
+  std::size_t find_or_make(const WindowChunk& chunk, const onednn::Desc& any, Make&& make) {
     for (std::size_t i = 0; i < works_.size(); ++i)
-      if (works_[i].part.like(part)) return i;
-    ConvolutionPrimitive step = make(part, any);
-    auto layout = place_of(step.weights());
+      if (works_[i].chunk.like(chunk)) return i;
+    ConvolutionPrimitive step = make(chunk, any);
+    auto layout = layout_index(step.weights());
     for (std::size_t i = 0; i < layouts_.size() && layout == layouts_.size(); ++i) {
-      ConvolutionPrimitive sharing = make(part, layouts_[i].desc);
+      ConvolutionPrimitive sharing = make(chunk, layouts_[i].desc);
       if (sharing.slow() && !step.slow()) continue;
       step = std::move(sharing);
       layout = i;
@@ -105,29 +105,29 @@ class ConvolutionPass {
       const auto& desc = step.weights();
       layouts_.push_back({desc, onednn::Reorder(slice_, desc), {}});
     }
-    works_.push_back({part, std::move(step), layout});
+    works_.push_back({chunk, std::move(step), layout});
     return works_.size() - 1;
   }
 
-  std::size_t place_of(const onednn::Desc& desc) const {
+  std::size_t layout_index(const onednn::Desc& desc) const {
     std::size_t i = 0;
     while (i < layouts_.size() && layouts_[i].desc != desc) ++i;
     return i;
   }
 
-  const void* weights_in(std::size_t i, const float* plain, const void* kept) {
+  const void* weights_in(std::size_t i, const float* plain, const void* prepacked) {
     auto& layout = layouts_[i];
     if (!layout.from_plain.needed()) return plain;
-    if (kept) return kept;
+    if (prepacked) return prepacked;
     if (layout.laid_out.bytes() == 0) layout.laid_out = onednn::Buffer(layout_bytes(i));
     lay_out(i, plain, layout.laid_out.data());
     return layout.laid_out.data();
   }
 
-  std::vector<WindowChunk> parts_;
+  std::vector<WindowChunk> chunks_;
   std::int64_t slices_;  // slices of the weights, one for each chunk of filters
   onednn::Desc slice_;
-  std::vector<std::size_t> work_of_part_;
+  std::vector<std::size_t> work_indices_;
   std::vector<Work> works_;
   std::vector<WeightLayout> layouts_;
 };

@@ -8,7 +8,7 @@ namespace convolution {
 /// data is [batch, channels, elements], output [batch, filters, positions], weight [filters,
 /// group_channels, taps].
 struct Sizes {
-  Sliding way;
+  Sliding geometry;
   std::int64_t batch, channels, filters, groups;
   friend bool operator==(const Sizes&, const Sizes&) = default;
 
@@ -16,16 +16,16 @@ struct Sizes {
                   std::int64_t groups) {
     return {Sliding::of(window, data, output), data[0], data[1], output[1], groups};
   }
-  TENON_FN std::int64_t elements() const { return Sliding::count(way.size); }
-  TENON_FN std::int64_t places() const { return Sliding::count(way.places); }
-  TENON_FN std::int64_t taps() const { return Sliding::count(way.kernel); }
+  TENON_FN std::int64_t elements() const { return Sliding::count(geometry.size); }
+  TENON_FN std::int64_t positions() const { return Sliding::count(geometry.positions); }
+  TENON_FN std::int64_t taps() const { return Sliding::count(geometry.kernel); }
   TENON_FN std::int64_t group_channels() const { return channels / groups; }
   TENON_FN std::int64_t group_filters() const { return filters / groups; }
 
   BlockSums weight_sums() const {
-    return BlockSums::of(filters * group_channels() * taps(), batch * places());
+    return BlockSums::of(filters * group_channels() * taps(), batch * positions());
   }
-  BlockSums bias_sums() const { return BlockSums::of(filters, batch * places()); }
+  BlockSums bias_sums() const { return BlockSums::of(filters, batch * positions()); }
 };
 
 /// Operands of the three products of a convolution.

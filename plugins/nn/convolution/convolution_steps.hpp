@@ -61,93 +61,94 @@ class ConvolutionPrimitives {
   }
 
   /// Offset of a chunk, in elements.
-  std::int64_t data_offset(const WindowChunk& part) const {
+  std::int64_t data_offset(const WindowChunk& chunk) const {
     const auto strides = onednn::strides_of(data_, shape_.data_layout);
-    return part.sample * strides[0] + part.data_row * strides[2];
+    return chunk.sample * strides[0] + chunk.data_row * strides[2];
   }
-  std::int64_t output_offset(const WindowChunk& part) const {
+  std::int64_t output_offset(const WindowChunk& chunk) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
-    return part.sample * strides[0] + part.filter * strides[1] + part.row * strides[2];
+    return chunk.sample * strides[0] + chunk.filter * strides[1] + chunk.row * strides[2];
   }
 
   /// Calls body(first, count) for each contiguous run of a chunk's output elements.
   template <class Body>
-  void for_each_run(const WindowChunk& part, Body&& body) const {
+  void for_each_run(const WindowChunk& chunk, Body&& body) const {
     const auto strides = onednn::strides_of(output_, shape_.output_layout);
-    const auto first = output_offset(part);
+    const auto first = output_offset(chunk);
     const bool plain = shape_.output_layout == onednn::Layout::plain,
-               all_filters = part.filters == output_[1];
+               all_filters = chunk.filters == output_[1];
     const auto sample =
-        part.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
-    if (all_filters && part.rows == output_[2]) return body(first, part.samples * strides[0]);
-    for (std::int64_t i = 0; i < part.samples; ++i) {
+        chunk.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
+    if (all_filters && chunk.rows == output_[2]) return body(first, chunk.samples * strides[0]);
+    for (std::int64_t i = 0; i < chunk.samples; ++i) {
       const auto begin = first + i * strides[0];
       if (!plain && all_filters)
         body(begin, sample * output_[1]);
       else if (plain)
-        for (std::int64_t filter = 0; filter < part.filters; ++filter)
+        for (std::int64_t filter = 0; filter < chunk.filters; ++filter)
           body(begin + filter * strides[1], sample);
       else
-        for (std::int64_t place = 0; place < sample; ++place)
-          body(begin + place * output_[1], part.filters);
+        for (std::int64_t position = 0; position < sample; ++position)
+          body(begin + position * output_[1], chunk.filters);
     }
   }
 
   /// Ports: data, weight, output and, if there is one, bias.
-  ConvolutionPrimitive forward(const WindowChunk& part, const onednn::Desc& weights) const {
+  ConvolutionPrimitive forward(const WindowChunk& chunk, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
     StepCase of{static_cast<int>(stride_.size()), groups_,     output_[1], output_.back(),
                 data_last || data_[1] == 1,       output_last, {}};
     std::optional<onednn::Step> step;
-    if (convolution_choice::asks_for_channels_last(data_last, output_last, of.columns)) {
-      step = forward_step(part, description(part, weights, onednn::Layout::channels_last));
+    if (convolution_choice::prefers_channels_last(data_last, output_last, of.columns)) {
+      step = forward_step(chunk, description(chunk, weights, onednn::Layout::channels_last));
       of.implementation = step->implementation();
     }
     switch (choice::first_of<convolution_choice::step>(of).algorithm) {
       case StepAlgorithm::small_filter:
-        return small_filter(part);
+        return small_filter(chunk);
       case StepAlgorithm::channels_last:
         return std::move(*step);
       default:
-        return forward_step(part, description(part, weights, {}));
+        return forward_step(chunk, description(chunk, weights, {}));
     }
   }
 
   /// Ports: output gradient, weight, data gradient.
-  onednn::Step backward_data(const WindowChunk& part, const onednn::Desc& weights) const {
+  onednn::Step backward_data(const WindowChunk& chunk, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
-    const auto data = data_of(part), output = output_of(part);
-    const Backward::desc wanted(algorithm, onednn::any(data), weights, any_factor(output), stride_,
-                                dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(),
+    const auto data = data_of(chunk), output = output_of(chunk);
+    const Backward::desc op_desc(algorithm, onednn::any(data), weights, any_factor(output), stride_,
+                                 dilate_, before_, after_);
+    const Backward::primitive_desc made(op_desc, onednn::with_own_scratchpad(), onednn::cpu(),
                                         hint(data, weights_, output));
-    return {
-        Backward(made),
-        made.scratchpad_desc(),
-        {{DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
-         {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-         {DNNL_ARG_DIFF_SRC, given(data_, data, shape_.data_layout), made.diff_src_desc(), true}}};
+    return {Backward(made),
+            made.scratchpad_desc(),
+            {{DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout),
+              made.diff_dst_desc()},
+             {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
+             {DNNL_ARG_DIFF_SRC, user_desc(data_, data, shape_.data_layout), made.diff_src_desc(),
+              true}}};
   }
 
   /// Ports: data, output gradient, weight gradient (in the primitive's layout, or plain) and, with
   /// a bias, bias gradient.
-  onednn::Step backward_weights(const WindowChunk& part, const onednn::Desc& weights,
+  onednn::Step backward_weights(const WindowChunk& chunk, const onednn::Desc& weights,
                                 bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
-    const auto data = data_of(part), output = output_of(part);
+    const auto data = data_of(chunk), output = output_of(chunk);
     const auto any_data = any_factor(data), any_output = any_factor(output),
-               bias = onednn::plain({part.filters});
-    const auto wanted = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias, any_output,
-                                                     stride_, dilate_, before_, after_)
-                                    : Backward::desc(algorithm, any_data, weights, any_output,
-                                                     stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(wanted, onednn::with_own_scratchpad(), onednn::cpu(),
+               bias = onednn::plain({chunk.filters});
+    const auto op_desc = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias,
+                                                      any_output, stride_, dilate_, before_, after_)
+                                     : Backward::desc(algorithm, any_data, weights, any_output,
+                                                      stride_, dilate_, before_, after_);
+    const Backward::primitive_desc made(op_desc, onednn::with_own_scratchpad(), onednn::cpu(),
                                         hint(data, weights.dims(), output));
     const auto weight_layout = made.diff_weights_desc();
     std::vector<onednn::Port> ports{
-        {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
-        {DNNL_ARG_DIFF_DST, given(output_, output, shape_.output_layout), made.diff_dst_desc()},
+        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), made.src_desc()},
+        {DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout), made.diff_dst_desc()},
         {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout,
          weight_layout, true}};
     if (shape_.bias)
@@ -159,13 +160,13 @@ class ConvolutionPrimitives {
   static constexpr auto algorithm = dnnl::algorithm::convolution_direct;
   using Description = dnnl::convolution_forward::primitive_desc;
 
-  SmallFilterConvolution small_filter(const WindowChunk& part) const {
-    const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t places,
+  SmallFilterConvolution small_filter(const WindowChunk& chunk) const {
+    const auto axis = [&](std::size_t i, std::int64_t size, std::int64_t positions,
                           std::int64_t before) {
-      return SmallFilterConvolution::Axis{size,       places,         weights_[i + 2],
+      return SmallFilterConvolution::Axis{size,       positions,      weights_[i + 2],
                                           stride_[i], dilate_[i] + 1, before};
     };
-    return {part, data_[1], output_[1], axis(0, part.data_rows, part.rows, part.before),
+    return {chunk, data_[1], output_[1], axis(0, chunk.data_rows, chunk.rows, chunk.before),
             axis(1, data_[3], output_[3], before_[1])};
   }
 
@@ -174,51 +175,51 @@ class ConvolutionPrimitives {
     return onednn::any(dims, shape_.rounded);
   }
 
-  onednn::Dims data_of(const WindowChunk& part) const {
+  onednn::Dims data_of(const WindowChunk& chunk) const {
     auto dims = data_;
-    dims[0] = part.samples;
-    dims[2] = part.data_rows;
+    dims[0] = chunk.samples;
+    dims[2] = chunk.data_rows;
     return dims;
   }
-  onednn::Dims output_of(const WindowChunk& part) const {
+  onednn::Dims output_of(const WindowChunk& chunk) const {
     auto dims = output_;
-    dims[0] = part.samples;
-    dims[1] = part.filters;
-    dims[2] = part.rows;
+    dims[0] = chunk.samples;
+    dims[1] = chunk.filters;
+    dims[2] = chunk.rows;
     return dims;
   }
 
   /// The layout of a chunk of a tensor.
-  static onednn::Desc given(const onednn::Dims& whole, const onednn::Dims& part,
-                            onednn::Layout layout) {
+  static onednn::Desc user_desc(const onednn::Dims& whole, const onednn::Dims& chunk,
+                                onednn::Layout layout) {
     const bool slice =
-        layout == onednn::Layout::channels_last && part[0] == 1 && part[1] == whole[1];
-    if (slice) return onednn::dense(part, layout);  // without gaps, like a whole tensor
-    return {part, onednn::Type::f32, onednn::strides_of(whole, layout)};
+        layout == onednn::Layout::channels_last && chunk[0] == 1 && chunk[1] == whole[1];
+    if (slice) return onednn::dense(chunk, layout);  // without gaps, like a whole tensor
+    return {chunk, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
 
-  onednn::Step forward_step(const WindowChunk& part, const Description& made) const {
-    const auto data = data_of(part), output = output_of(part);
-    const auto output_given = given(output_, output, shape_.output_layout);
+  onednn::Step forward_step(const WindowChunk& chunk, const Description& made) const {
+    const auto data = data_of(chunk), output = output_of(chunk);
+    const auto user_output = user_desc(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{
-        {DNNL_ARG_SRC, given(data_, data, shape_.data_layout), made.src_desc()},
+        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), made.src_desc()},
         {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-        {DNNL_ARG_DST, output_given, made.dst_desc(), true}};
+        {DNNL_ARG_DST, user_output, made.dst_desc(), true}};
     if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
     return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
   }
 
   /// layout: none: the one that oneDNN prefers.
-  Description description(const WindowChunk& part, const onednn::Desc& weights,
+  Description description(const WindowChunk& chunk, const onednn::Desc& weights,
                           std::optional<onednn::Layout> layout) const {
-    const auto data = data_of(part), output = output_of(part);
+    const auto data = data_of(chunk), output = output_of(chunk);
     const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {
       return layout ? onednn::dense(dims, *layout, type) : onednn::any(dims, type);
     };
     auto before = before_, after = after_;
-    before[0] = part.before;
-    after[0] = part.after;
-    const auto kind = convolution_choice::asks_for_training(output_[1], output_.back())
+    before[0] = chunk.before;
+    after[0] = chunk.after;
+    const auto kind = convolution_choice::prefers_training(output_[1], output_.back())
                           ? dnnl::prop_kind::forward_training
                           : dnnl::prop_kind::forward_inference;
     return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32),

@@ -21,7 +21,7 @@
 namespace cudnn {
 
 #define TENON_TEXT_OF(number) #number
-#define TENON_CUDNN_FILE(part, version) "libcudnn" part ".so." TENON_TEXT_OF(version)
+#define TENON_CUDNN_FILE(component, version) "libcudnn" component ".so." TENON_TEXT_OF(version)
 #define TENON_CUDNN_FUNCTION(name) decltype(&::name) name = library.find<decltype(&::name)>(#name)
 
 /// The library, and the libraries that it loads for convolutions.

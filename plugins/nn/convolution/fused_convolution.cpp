@@ -34,7 +34,7 @@ template <onednn::Type rounded>
 struct FusedConvolutionIn : FusedConvolution {
   void prepare(tenon::Prepare& io) const {
     if (io.backward() || !io.is_constant("weight")) return;
-    keep_weights(
+    prepack_weights(
         io, ConvolutionKernel(window(io.input("data").shape), forward_shape(io, rounded), groups));
   }
 
@@ -53,7 +53,7 @@ struct FusedConvolutionIn : FusedConvolution {
     float* const output = call.output<float>(0).data();
     kernel.forward(
         call, call.input<float>("data").data(), call.input<float>("weight").data(), bias, output,
-        kept_weights(call),
+        prepacked_weights(call),
         [&](std::int64_t first, std::int64_t count, std::int64_t rows = 1, std::int64_t step = 0) {
           activate(output + first, addend ? addend + first : nullptr, Rows{rows, count, step});
         });

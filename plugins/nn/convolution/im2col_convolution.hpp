@@ -23,15 +23,15 @@ class Im2colConvolution {
         output_last_(shape.output_layout == onednn::Layout::channels_last) {
     for (int axis = 0; axis < window.axes; ++axis) {
       const auto i = static_cast<std::size_t>(axis);
-      data_places_ *= shape.data[axis + 2];
-      places_ *= shape.output[axis + 2];
+      data_positions_ *= shape.data[axis + 2];
+      positions_ *= shape.output[axis + 2];
       taps_ *= window.kernel[i];
     }
     depth_ = channels_ * taps_;
-    from_.reserve(static_cast<std::size_t>(places_ * taps_));
-    for (std::int64_t place = 0; place < places_; ++place)
+    from_.reserve(static_cast<std::size_t>(positions_ * taps_));
+    for (std::int64_t position = 0; position < positions_; ++position)
       for (std::int64_t tap = 0; tap < taps_; ++tap)
-        from_.push_back(data_place(window, shape, place, tap));
+        from_.push_back(data_offset(window, shape, position, tap));
   }
 
   std::size_t packed_bytes() const {
@@ -69,10 +69,10 @@ class Im2colConvolution {
              {bias, 0}, finish);
     if (output_last_) return;
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
-      const auto first = (sample * filters_ + filter) * places_;
-      for (std::int64_t place = 0; place < places_; ++place)
-        output[first + place] = result[(sample * places_ + place) * filters_ + filter];
-      after(first, places_);
+      const auto first = (sample * filters_ + filter) * positions_;
+      for (std::int64_t position = 0; position < positions_; ++position)
+        output[first + position] = result[(sample * positions_ + position) * filters_ + filter];
+      after(first, positions_);
     });
   }
 
@@ -84,12 +84,12 @@ class Im2colConvolution {
     multiply(call, {grads, filters_, false}, {weight, depth_, false}, nullptr, windows,
              {rows(), depth_, filters_});
     for_each_channel(call, channels_, [&](std::int64_t sample, std::int64_t channel) {
-      float* const to = data_grad + (sample * channels_ + channel) * data_places_;
-      std::fill_n(to, data_places_, 0.f);
-      const float* from = windows + sample * places_ * depth_ + channel * taps_;
-      for (std::int64_t place = 0; place < places_; ++place, from += depth_)
+      float* const to = data_grad + (sample * channels_ + channel) * data_positions_;
+      std::fill_n(to, data_positions_, 0.f);
+      const float* from = windows + sample * positions_ * depth_ + channel * taps_;
+      for (std::int64_t position = 0; position < positions_; ++position, from += depth_)
         for (std::int64_t tap = 0; tap < taps_; ++tap)
-          if (const auto at = from_[static_cast<std::size_t>(place * taps_ + tap)]; at >= 0)
+          if (const auto at = from_[static_cast<std::size_t>(position * taps_ + tap)]; at >= 0)
             to[at] += from[tap];
     });
   }
@@ -123,9 +123,9 @@ class Im2colConvolution {
         call, {weight, depth_, false}, {{windows, depth_, true}}, sums, {filters_, rows(), depth_},
         {bias ? sums : nullptr, rows()});
     for_each_channel(call, filters_, [&](std::int64_t sample, std::int64_t filter) {
-      const auto first = (sample * filters_ + filter) * places_;
-      std::copy_n(sums + filter * rows() + sample * places_, places_, output + first);
-      after(first, places_);
+      const auto first = (sample * filters_ + filter) * positions_;
+      std::copy_n(sums + filter * rows() + sample * positions_, positions_, output + first);
+      after(first, positions_);
     });
   }
 
@@ -167,7 +167,7 @@ class Im2colConvolution {
   }
 
   std::int64_t rows() const {
-    return samples_ * places_;
+    return samples_ * positions_;
   }
 
   static float* scratch(std::int64_t floats) {
@@ -176,17 +176,17 @@ class Im2colConvolution {
   }
 
   /// Index of the element of a channel under a tap of the window at a position; -1: padding.
-  static std::int64_t data_place(const Window& window, const ConvolutionShape& shape,
-                                 std::int64_t place, std::int64_t tap) {
+  static std::int64_t data_offset(const Window& window, const ConvolutionShape& shape,
+                                  std::int64_t position, std::int64_t tap) {
     std::int64_t found = 0, step = 1;
     for (int axis = window.axes; axis-- > 0;) {
       const auto i = static_cast<std::size_t>(axis);
-      const auto at = place % shape.output[axis + 2] * window.stride[i] +
+      const auto at = position % shape.output[axis + 2] * window.stride[i] +
                       tap % window.kernel[i] * window.dilate[i] - window.pad[i];
       if (at < 0 || at >= shape.data[axis + 2]) return -1;
       found += at * step;
       step *= shape.data[axis + 2];
-      place /= shape.output[axis + 2];
+      position /= shape.output[axis + 2];
       tap /= window.kernel[i];
     }
     return found;
@@ -201,34 +201,36 @@ class Im2colConvolution {
   }
   template <class Body>
   void for_each_channel(const tenon::Call& call, std::int64_t channels, Body&& body) const {
-    for_each_item(call, samples_ * channels, places_ * taps_,
+    for_each_item(call, samples_ * channels, positions_ * taps_,
                   [&](std::int64_t i) { body(i / channels, i % channels); });
   }
 
   void read_windows(const tenon::Call& call, const float* data, float* windows) const {
-    const auto step = data_last_ ? channels_ : 1, next = data_last_ ? 1 : data_places_;
+    const auto step = data_last_ ? channels_ : 1, next = data_last_ ? 1 : data_positions_;
     for_each_item(call, rows(), depth_, [&](std::int64_t row) {
-      const std::int64_t* const places = from_.data() + row % places_ * taps_;
-      const float* from = data + row / places_ * channels_ * data_places_;
+      const std::int64_t* const offsets = from_.data() + row % positions_ * taps_;
+      const float* from = data + row / positions_ * channels_ * data_positions_;
       float* to = windows + row * depth_;
       for (std::int64_t channel = 0; channel < channels_; ++channel, from += next, to += taps_)
         for (std::int64_t tap = 0; tap < taps_; ++tap)
-          to[tap] = places[tap] < 0 ? 0 : from[places[tap] * step];
+          to[tap] = offsets[tap] < 0 ? 0 : from[offsets[tap] * step];
     });
   }
 
   /// Copies an output gradient to `to`, with the filters of each position contiguous.
   const float* rows_of(const tenon::Call& call, const float* output_grad, float* to) const {
     for_each_item(call, rows(), filters_, [&](std::int64_t row) {
-      const float* const from = output_grad + row / places_ * filters_ * places_ + row % places_;
+      const float* const from =
+          output_grad + row / positions_ * filters_ * positions_ + row % positions_;
       for (std::int64_t filter = 0; filter < filters_; ++filter)
-        to[row * filters_ + filter] = from[filter * places_];
+        to[row * filters_ + filter] = from[filter * positions_];
     });
     return to;
   }
 
-  std::int64_t samples_, filters_, channels_, data_places_ = 1, places_ = 1, taps_ = 1, depth_ = 0;
+  std::int64_t samples_, filters_, channels_, data_positions_ = 1, positions_ = 1, taps_ = 1,
+                                              depth_ = 0;
   [[maybe_unused]] bool rounded_;  // to bfloat16; only if loops are compiled for wide vectors
   bool data_last_, output_last_;
-  std::vector<std::int64_t> from_;  // data_place() of each position and tap
+  std::vector<std::int64_t> from_;  // data_offset() of each position and tap
 };

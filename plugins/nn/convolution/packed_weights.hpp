@@ -18,9 +18,9 @@ class PackedWeights {
   /// tasks of `grain` panels.
   template <class Products>
   PackedWeights(const tenon::Call& call, const Products& products, const float* weight,
-                const void* kept, std::int64_t grain)
-      : own_(kept ? 0 : products.packed_bytes()), data_(kept ? kept : own_.data()) {
-    if (kept) return;
+                const void* prepacked, std::int64_t grain)
+      : own_(prepacked ? 0 : products.packed_bytes()), data_(prepacked ? prepacked : own_.data()) {
+    if (prepacked) return;
     products.pack(weight, own_.data(), [&](std::int64_t count, const auto& body) {
       call.parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
         for (auto i = begin; i < end; ++i) body(i);

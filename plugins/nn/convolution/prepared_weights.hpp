@@ -41,20 +41,22 @@ inline bool is_for_bf16(const tenon::Infer& types) {
 }
 
 /// Packs the weights in the layouts of the forward pass; slot i holds layout i.
-inline void keep_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
-  const auto keep_packed = [&](const auto& products) {
-    io.keep(0, "weight", "weight of a convolution, " + products.packing(), products.packed_bytes(),
-            [&](void* memory) { products.pack(io.constant<float>("weight").data(), memory); });
+inline void prepack_weights(tenon::Prepare& io, ConvolutionKernel kernel) {
+  const auto prepack_with = [&](const auto& products) {
+    io.prepack(0, "weight", "weight of a convolution, " + products.packing(),
+               products.packed_bytes(),
+               [&](void* memory) { products.pack(io.constant<float>("weight").data(), memory); });
   };
-  if (kernel.with_own_forward(keep_packed)) return;
+  if (kernel.with_own_forward(prepack_with)) return;
   auto* const pass = kernel.forward_pass();
   for (std::size_t i = 0; pass && i < pass->layouts(); ++i)
     if (pass->needs_layout(i))
-      io.keep(static_cast<int>(i), "weight", "weight of a convolution, " + pass->layout_text(i),
-              pass->layout_bytes(i),
-              [&](void* memory) { pass->lay_out(i, io.constant<float>("weight").data(), memory); });
+      io.prepack(static_cast<int>(i), "weight", "weight of a convolution, " + pass->layout_text(i),
+                 pass->layout_bytes(i), [&](void* memory) {
+                   pass->lay_out(i, io.constant<float>("weight").data(), memory);
+                 });
 }
 
-inline auto kept_weights(const tenon::Call& call) {
-  return [&call](std::size_t i) { return call.kept(static_cast<int>(i)); };
+inline auto prepacked_weights(const tenon::Call& call) {
+  return [&call](std::size_t i) { return call.prepacked(static_cast<int>(i)); };
 }

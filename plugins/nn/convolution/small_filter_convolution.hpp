@@ -24,16 +24,16 @@
 /// For channels-last tensors with two spatial axes and one group.
 class SmallFilterConvolution {
  public:
-  static constexpr std::int64_t most = convolution_choice::max_small_filters;
+  static constexpr std::int64_t max_filters = convolution_choice::max_small_filters;
 
   struct Axis {
-    std::int64_t size, places, kernel, stride, distance,
+    std::int64_t size, positions, kernel, stride, distance,
         before;  // distance: between taps of the kernel
   };
 
-  SmallFilterConvolution(const WindowChunk& part, std::int64_t channels, std::int64_t filters,
+  SmallFilterConvolution(const WindowChunk& chunk, std::int64_t channels, std::int64_t filters,
                          const Axis& rows, const Axis& columns)
-      : samples_(part.samples),
+      : samples_(chunk.samples),
         channels_(channels),
         filters_(filters),
         rows_(rows),
@@ -49,7 +49,7 @@ class SmallFilterConvolution {
   void run(std::span<const void* const> ports) const {
     const auto* data = static_cast<const float*>(ports[0]);
     auto* output = const_cast<float*>(static_cast<const float*>(ports[2]));
-    std::array<float, most> bias{};
+    std::array<float, max_filters> bias{};
     if (ports.size() > 3) std::copy_n(static_cast<const float*>(ports[3]), filters_, bias.begin());
     const auto width = padded_width();
     float* const padded = width > columns_.size
@@ -57,13 +57,13 @@ class SmallFilterConvolution {
                                     static_cast<std::size_t>(rows_.size * width * channels_) * 4))
                               : nullptr;
     Row row{static_cast<const float*>(ports[1]), bias.data(),
-            output + samples_ * rows_.places * columns_.places * filters_};
+            output + samples_ * rows_.positions * columns_.positions * filters_};
     for (std::int64_t sample = 0; sample < samples_;
          ++sample, data += rows_.size * columns_.size * channels_) {
       row.data = data;
       if (padded) row.data = pad(data, width, padded);
       row.width = width * channels_;
-      for (std::int64_t y = 0; y < rows_.places; ++y, output += columns_.places * filters_) {
+      for (std::int64_t y = 0; y < rows_.positions; ++y, output += columns_.positions * filters_) {
         row.top = y * rows_.stride - rows_.before;
         row.first = row.top < 0 ? (-row.top + rows_.distance - 1) / rows_.distance : 0;
         row.last = std::clamp((rows_.size - row.top + rows_.distance - 1) / rows_.distance,
@@ -86,7 +86,7 @@ class SmallFilterConvolution {
 
   std::int64_t padded_width() const {
     const auto reach =
-        (columns_.places - 1) * columns_.stride + (columns_.kernel - 1) * columns_.distance + 1;
+        (columns_.positions - 1) * columns_.stride + (columns_.kernel - 1) * columns_.distance + 1;
     return std::max(reach, columns_.before + columns_.size);
   }
 
@@ -104,10 +104,10 @@ class SmallFilterConvolution {
 
 #if defined(__x86_64__)
   using Block = void (SmallFilterConvolution::*)(const Row&, std::int64_t, float*) const;
-  template <int vectors, int... places>
-  static constexpr auto blocks_of(std::integer_sequence<int, places...>) {
-    return std::array<Block, sizeof...(places)>{
-        &SmallFilterConvolution::block<vectors, places + 1>...};
+  template <int vectors, int... positions>
+  static constexpr auto blocks_of(std::integer_sequence<int, positions...>) {
+    return std::array<Block, sizeof...(positions)>{
+        &SmallFilterConvolution::block<vectors, positions + 1>...};
   }
 
   /// Uses the fewest blocks of about equal size whose sums stay in registers.
@@ -115,18 +115,18 @@ class SmallFilterConvolution {
     static constexpr auto one = blocks_of<1>(std::make_integer_sequence<int, 10>());
     static constexpr auto two = blocks_of<2>(std::make_integer_sequence<int, 5>());
     const bool narrow = filters_ <= lanes;
-    const auto places = columns_.places,
-               max_places = static_cast<std::int64_t>(narrow ? one.size() : two.size());
-    const auto count = (places + max_places - 1) / max_places;
+    const auto positions = columns_.positions,
+               max_positions = static_cast<std::int64_t>(narrow ? one.size() : two.size());
+    const auto count = (positions + max_positions - 1) / max_positions;
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto first = places * i / count, size = places * (i + 1) / count - first;
+      const auto first = positions * i / count, size = positions * (i + 1) / count - first;
       const auto block = narrow ? one[static_cast<std::size_t>(size - 1)]
                                 : two[static_cast<std::size_t>(size - 1)];
       (this->*block)(row, first, output + first * filters_);
     }
   }
 
-  template <int vectors, int places>
+  template <int vectors, int positions>
   __attribute__((target("avx2,fma"))) void block(const Row& row, std::int64_t first,
                                                  float* output) const {
     const auto step = columns_.stride * channels_, taps = columns_.kernel,
@@ -136,9 +136,9 @@ class SmallFilterConvolution {
     // a row's elements are contiguous in data, too, unless the kernel is dilated
     const bool dense = columns_.distance == 1;
     const auto runs = dense ? 1 : taps, length = dense ? taps * channels_ : channels_;
-    __m256 sums[places][vectors];
+    __m256 sums[positions][vectors];
     SMALL_FILTER_UNROLL
-    for (int p = 0; p < places; ++p) {
+    for (int p = 0; p < positions; ++p) {
       SMALL_FILTER_UNROLL
       for (int v = 0; v < vectors; ++v) sums[p][v] = _mm256_loadu_ps(row.bias + v * lanes);
     }
@@ -152,7 +152,7 @@ class SmallFilterConvolution {
           SMALL_FILTER_UNROLL
           for (int v = 0; v < vectors; ++v) weight[v] = _mm256_loadu_ps(weights + v * second);
           SMALL_FILTER_UNROLL
-          for (int p = 0; p < places; ++p) {
+          for (int p = 0; p < positions; ++p) {
             const __m256 factor = _mm256_broadcast_ss(start + x * next + i + p * step);
             SMALL_FILTER_UNROLL
             for (int v = 0; v < vectors; ++v)
@@ -161,7 +161,7 @@ class SmallFilterConvolution {
         }
     }
     SMALL_FILTER_UNROLL
-    for (int p = 0; p < places; ++p) store<vectors>(sums[p], output + p * filters_, row.end);
+    for (int p = 0; p < positions; ++p) store<vectors>(sums[p], output + p * filters_, row.end);
   }
 
   /// SIMD lanes beyond the filters are overwritten by the next positions, if there are any.

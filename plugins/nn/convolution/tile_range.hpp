@@ -12,12 +12,12 @@
 #include "../../shared/larger.hpp"
 
 /// The largest magnitude of `count` numbers; NaN if there is one.
-inline float largest_magnitude(const float* numbers, std::int64_t count) {
-  float largest = 0;
+inline float max_magnitude(const float* numbers, std::int64_t count) {
+  float maximum = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    if (const float magnitude = __builtin_fabsf(numbers[i]); is_larger(magnitude, largest))
-      largest = magnitude;
-  return largest;
+    if (const float magnitude = __builtin_fabsf(numbers[i]); is_larger(magnitude, maximum))
+      maximum = magnitude;
+  return maximum;
 }
 
 class TileRange {
@@ -44,11 +44,11 @@ class TileRange {
                                          const Region& region, Windows windows) const {
     windows = {std::min(windows.rows, region.rows - 2),
                std::min(windows.columns, region.columns - 2)};
-    std::vector<Bits> largest(static_cast<std::size_t>(region.rows * region.columns));
+    std::vector<Bits> maximum(static_cast<std::size_t>(region.rows * region.columns));
     Bits least = 0, most = 0;
-    tenon::wide([&, to = largest.data()] {
+    tenon::wide([&, to = maximum.data()] {
       read(data, image, region, to);
-      spread(region, to);
+      read_columns(region, to);
       least = most = to[0];
       for (std::int64_t y = 0; y < windows.rows; ++y)
         extend(to + y * region.columns, windows.columns, least, most);
@@ -58,7 +58,7 @@ class TileRange {
     const auto across = (region.columns - 2) / side;
     for (std::int64_t tile = 0; tile < across * ((region.rows - 2) / side); ++tile) {
       const auto top = tile / across * side, left = tile % across * side;
-      const Bits* const first = largest.data() + top * region.columns + left;
+      const Bits* const first = maximum.data() + top * region.columns + left;
       Bits low = *first, high = *first;
       for (std::int64_t y = 0; y < std::min(side, windows.rows - top); ++y)
         extend(first + y * region.columns, std::min(side, windows.columns - left), low, high);
@@ -119,20 +119,20 @@ class TileRange {
   }
 
   template <class Vector>
-  [[gnu::always_inline]] static void raise(Vector& largest, const Vector& other) {
-    largest = largest > other ? largest : other;
+  [[gnu::always_inline]] static void raise(Vector& maximum, const Vector& other) {
+    maximum = maximum > other ? maximum : other;
   }
 
   /// The largest of every fourth channel.
   [[gnu::always_inline]] static Four in_four(const float* element, std::int64_t channels) {
-    Sixteen largest{};
+    Sixteen maximum{};
     for (std::int64_t channel = 0; channel < channels; channel += 16) {
       Sixteen bits;
       std::memcpy(&bits, element + channel, sizeof bits);
-      raise(largest, bits & 0x7fffffff);
+      raise(maximum, bits & 0x7fffffff);
     }
-    Eight half = __builtin_shufflevector(largest, largest, 0, 1, 2, 3, 4, 5, 6, 7);
-    raise(half, __builtin_shufflevector(largest, largest, 8, 9, 10, 11, 12, 13, 14, 15));
+    Eight half = __builtin_shufflevector(maximum, maximum, 0, 1, 2, 3, 4, 5, 6, 7);
+    raise(half, __builtin_shufflevector(maximum, maximum, 8, 9, 10, 11, 12, 13, 14, 15));
     Four quarter = __builtin_shufflevector(half, half, 0, 1, 2, 3);
     raise(quarter, __builtin_shufflevector(half, half, 4, 5, 6, 7));
     return quarter;
@@ -140,7 +140,7 @@ class TileRange {
 
   /// Replaces each element, except the last two of each axis, by the maximum of the window that
   /// begins there.
-  [[gnu::always_inline]] static void spread(const Region& region, Bits* to) {
+  [[gnu::always_inline]] static void read_columns(const Region& region, Bits* to) {
     const auto columns = region.columns;
     for (std::int64_t y = 0; y < region.rows; ++y) {
       Bits* const at = to + y * columns;

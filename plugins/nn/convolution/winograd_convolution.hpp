@@ -45,7 +45,7 @@ class WinogradConvolution {
   template <class Each = OneByOne>
   void pack(const float* weight, void* to, const Each& each = {}) const {
     static_cast<float*>(to)[points * factor_size()] =
-        largest_magnitude(weight, filters_ * channels_ * 9);
+        max_magnitude(weight, filters_ * channels_ * 9);
     std::vector<float> factors(static_cast<std::size_t>(points * channels_ * filters_));
     each(channels_, [&](std::int64_t channel) {
       transform_weights(weight, channel, factors.data() + channel * filters_);
@@ -66,23 +66,24 @@ class WinogradConvolution {
     const auto* const factors = static_cast<const float*>(made.data());
     const TileRange range(factors[points * factor_size()]);
     Sums sums(weight, channels_ * 9, filters_);
-    const auto parts = cut(call);
+    const auto grid = cut(call);
     call.parallel_for(
-        samples_ * parts.down * parts.across, 1, [&](std::int64_t begin, std::int64_t end) {
+        samples_ * grid.down * grid.across, 1, [&](std::int64_t begin, std::int64_t end) {
           for (auto i = begin; i < end; ++i) {
-            const auto sample = i / parts.across / parts.down;
-            const auto down = share(tiles(rows_), i / parts.across % parts.down, parts.down);
-            const auto across = share(tiles(columns_), i % parts.across, parts.across);
+            const auto sample = i / grid.across / grid.down;
+            const auto down = chunk_range(tiles(rows_), i / grid.across % grid.down, grid.down);
+            const auto across = chunk_range(tiles(columns_), i % grid.across, grid.across);
             float* const to = output + sample * rows_ * columns_ * filters_;
-            run_part({data + sample * height_ * width_ * channels_, factors, bias, to, range, sums},
-                     down, across);
-            const auto top = down.first * places, bottom = std::min(down.last * places, rows_);
-            const auto left = across.first * places,
-                       right = std::min(across.last * places, columns_);
+            run_chunk(
+                {data + sample * height_ * width_ * channels_, factors, bias, to, range, sums},
+                down, across);
+            const auto top = down.first * outputs, bottom = std::min(down.last * outputs, rows_);
+            const auto left = across.first * outputs,
+                       right = std::min(across.last * outputs, columns_);
             const auto begin_of = [&](std::int64_t row) {
               return to - output + (row * columns_ + left) * filters_;
             };
-            if (parts.across == 1)
+            if (grid.across == 1)
               after(begin_of(top), (bottom - top) * columns_ * filters_);
             else
               for (auto row = top; row < bottom; ++row)
@@ -92,7 +93,7 @@ class WinogradConvolution {
   }
 
  private:
-  static constexpr std::int64_t places = 4, reach = 6, points = reach * reach;
+  static constexpr std::int64_t outputs = 4, reach = 6, points = reach * reach;
   static constexpr std::int64_t vector = product::vector, block = product::max_columns;
   static constexpr std::int64_t max_tiles = 64;  // per chunk
 
@@ -132,30 +133,30 @@ class WinogradConvolution {
     onednn::Buffer packed_;
     std::once_flag once_;
   };
-  struct Part {
+  struct Operands {
     const float *data, *factors, *bias;
     float* output;
     const TileRange& range;
     Sums& sums;
   };
 
-  static std::int64_t tiles(std::int64_t size) { return rounded_up(size, places); }
+  static std::int64_t tiles(std::int64_t size) { return rounded_up(size, outputs); }
   std::int64_t factor_size() const { return product::packed_size(channels_, filters_); }
 
   Cut cut(const tenon::Call& call) const {
     const auto threads = std::int64_t{call.threads()}, all = tiles(rows_);
     const auto across = rounded_up(tiles(columns_), max_tiles),
                width = rounded_up(tiles(columns_), across);
-    const auto wanted =
+    const auto target =
         threads == 1 ? 1 : rounded_up(2 * threads, std::max<std::int64_t>(samples_, 1) * across);
     return {std::min(all, std::max(rounded_up(all, std::max<std::int64_t>(max_tiles / width, 1)),
-                                   wanted)),
+                                   target)),
             across};
   }
   static std::int64_t rounded_up(std::int64_t size, std::int64_t divisor) {
     return (size + divisor - 1) / divisor;
   }
-  static Range share(std::int64_t size, std::int64_t i, std::int64_t count) {
+  static Range chunk_range(std::int64_t size, std::int64_t i, std::int64_t count) {
     return {size * i / count, size * (i + 1) / count};
   }
 
@@ -179,11 +180,11 @@ class WinogradConvolution {
         seen[5 * step] = c;
       };
       for (std::int64_t filter = 0; filter < filters; filter += lanes) {
-        Doubles given[9], half[3 * reach];
+        Doubles taps[9], half[3 * reach];
         for (std::int64_t k = 0; k < 9; ++k)
           for (std::int64_t lane = 0; lane < lanes; ++lane)
-            given[k][lane] = weight[(filter + lane) * filter_size + channel * 9 + k];
-        for (std::int64_t x = 0; x < 3; ++x) see(given[x], given[3 + x], given[6 + x], half + x, 3);
+            taps[k][lane] = weight[(filter + lane) * filter_size + channel * 9 + k];
+        for (std::int64_t x = 0; x < 3; ++x) see(taps[x], taps[3 + x], taps[6 + x], half + x, 3);
         for (std::int64_t y = 0; y < reach; ++y) {
           Doubles row[reach];
           see(half[3 * y], half[3 * y + 1], half[3 * y + 2], row, 1);
@@ -195,17 +196,17 @@ class WinogradConvolution {
     });
   }
 
-  void run_part(const Part& of, const Range& down, const Range& across) const {
+  void run_chunk(const Operands& of, const Range& down, const Range& across) const {
     const auto count = down.size() * across.size();
     const auto top = [&](std::int64_t tile) {
-      return (down.first + tile / across.size()) * places;
+      return (down.first + tile / across.size()) * outputs;
     };
     const auto left = [&](std::int64_t tile) {
-      return (across.first + tile % across.size()) * places;
+      return (across.first + tile % across.size()) * outputs;
     };
     // First, so that the elements it reads are in the cache for the tiles.
-    const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * places + 2,
-                                   across.size() * places + 2};
+    const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * outputs + 2,
+                                   across.size() * outputs + 2};
     const auto uneven = of.range.uneven_tiles(of.data, {height_, width_, channels_}, region,
                                               {rows_ - top(0), columns_ - left(0)});
     // Padded by some vectors, because products at power-of-two distances would share few cache
@@ -232,8 +233,8 @@ class WinogradConvolution {
 
   /// The positions from (y, x) of the output on as direct sums: a matrix of windows times the
   /// weights.
-  void sum_tile(std::int64_t y, std::int64_t x, const Part& of) const {
-    const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x),
+  void sum_tile(std::int64_t y, std::int64_t x, const Operands& of) const {
+    const auto down = std::min(outputs, rows_ - y), across = std::min(outputs, columns_ - x),
                rows = down * across, depth = channels_ * 9;
     auto* const windows = reinterpret_cast<float*>(
         onednn::scratch(static_cast<std::size_t>(rows * (depth + block)) * sizeof(float)));
@@ -252,10 +253,10 @@ class WinogradConvolution {
       arithmetic.multiply_tile({windows, depth, false}, {{nullptr, 0, false}, of.sums.packed()},
                                {sums, block}, {}, {0, rows, filter, width});
       for (std::int64_t row = 0; row < rows; ++row) {
-        float* const place =
+        float* const row_sums =
             of.output + ((y + row / across) * columns_ + x + row % across) * filters_ + filter;
         for (std::int64_t k = 0; k < width; ++k)
-          place[k] = sums[row * block + k] + (of.bias ? of.bias[filter + k] : 0);
+          row_sums[k] = sums[row * block + k] + (of.bias ? of.bias[filter + k] : 0);
       }
     }
   }
@@ -317,13 +318,13 @@ class WinogradConvolution {
 
   /// Writes the positions from (y, x) of the output on, as far as they exist.
   void write_tile(const float* sums, std::int64_t next, std::int64_t y, std::int64_t x,
-                  const Part& of, std::int64_t filter, std::int64_t width) const {
-    const auto down = std::min(places, rows_ - y), across = std::min(places, columns_ - x);
+                  const Operands& of, std::int64_t filter, std::int64_t width) const {
+    const auto down = std::min(outputs, rows_ - y), across = std::min(outputs, columns_ - x);
     float* const to = of.output + (y * columns_ + x) * filters_ + filter;
     const float* const bias = of.bias ? of.bias + filter : nullptr;
     tenon::wide([=, filters = filters_, row_size = columns_ * filters_] {
       for (std::int64_t i = 0; i < width; i += vector) {
-        Vector half[places * reach];
+        Vector half[outputs * reach];
         for (std::int64_t j = 0; j < reach; ++j) {
           Vector column[reach];
           for (std::int64_t k = 0; k < reach; ++k)
@@ -334,7 +335,7 @@ class WinogradConvolution {
         if (bias) load(bias + i, start);
         for (std::int64_t k = 0; k < down; ++k) {
           const Vector* const row = half + k * reach;
-          Vector made[places];
+          Vector made[outputs];
           make(row[0], row[1], row[2], row[3], row[4], row[5], made, 1);
           for (std::int64_t j = 0; j < across; ++j)
             store(made[j] + start, to + k * row_size + j * filters + i);

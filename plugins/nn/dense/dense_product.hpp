@@ -9,19 +9,19 @@
 
 /// Packs a constant weight into slot 0; only for f32. `Arithmetic`: precision of f32 products.
 template <class Arithmetic = product::F32Arithmetic>
-void keep_packed_weight(tenon::Prepare& io, std::int64_t num_hidden) {
+void prepack_weight(tenon::Prepare& io, std::int64_t num_hidden) {
   if (io.backward() || io.input("weight").dtype != tenon::f32 || !io.is_constant("weight")) return;
   const auto features = io.input("weight").shape[1];
   const Arithmetic arithmetic({io.output(0).shape.size() / num_hidden, num_hidden, features});
   const auto size = arithmetic.packed_size();
   if (size == 0) return;
   using Packed = typename Arithmetic::Packed;
-  io.keep(0, "weight",
-          tenon::join(arithmetic.packing(), " of ", num_hidden, " x ", features, ", transposed"),
-          sizeof(Packed) * static_cast<std::size_t>(size), [&](void* memory) {
-            arithmetic.pack({io.constant<float>("weight").data(), features, true},
-                            static_cast<Packed*>(memory));
-          });
+  io.prepack(0, "weight",
+             tenon::join(arithmetic.packing(), " of ", num_hidden, " x ", features, ", transposed"),
+             sizeof(Packed) * static_cast<std::size_t>(size), [&](void* memory) {
+               arithmetic.pack({io.constant<float>("weight").data(), features, true},
+                               static_cast<Packed*>(memory));
+             });
 }
 
 /// The algorithm for a product of a dense layer.
@@ -76,6 +76,7 @@ void dense_product_f32(const tenon::Call& call, std::int64_t num_hidden,
   using Packed = typename Arithmetic::Packed;
   product::multiply<Arithmetic>(
       call, {data.data(), features, false},
-      {{weight.data(), features, true}, static_cast<const Packed*>(call.kept(0))}, output.data(),
-      {batch, num_hidden, features}, {bias, 0}, call.write(0) == tenon::Write::add, finish);
+      {{weight.data(), features, true}, static_cast<const Packed*>(call.prepacked(0))},
+      output.data(), {batch, num_hidden, features}, {bias, 0}, call.write(0) == tenon::Write::add,
+      finish);
 }

@@ -49,7 +49,7 @@ void gradients(const tenon::Call& call, std::int64_t num_hidden) {
 }  // namespace
 
 struct FullyConnected : FullyConnectedShapes {
-  void prepare(tenon::Prepare& io) const { keep_packed_weight(io, num_hidden); }
+  void prepare(tenon::Prepare& io) const { prepack_weight(io, num_hidden); }
   std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm(io); }
   std::string backward_algorithm(const tenon::Infer& io) const {
     return dense_backward_algorithm(io);
@@ -71,7 +71,7 @@ struct FullyConnectedInBf16 : FullyConnected {
   static constexpr int priority = 1;
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
-  void prepare(tenon::Prepare& io) const { keep_packed_weight<Arithmetic>(io, num_hidden); }
+  void prepare(tenon::Prepare& io) const { prepack_weight<Arithmetic>(io, num_hidden); }
   std::string algorithm(const tenon::Infer& io) const {
     return dense_forward_algorithm<Arithmetic>(io);
   }

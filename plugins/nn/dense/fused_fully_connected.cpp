@@ -36,7 +36,7 @@ struct FusedFullyConnected : DenseLayer<WithActivation> {
   }
 
   void prepare(tenon::Prepare& io) const {
-    keep_packed_weight(io, hidden_of(io.input("weight").shape));
+    prepack_weight(io, hidden_of(io.input("weight").shape));
   }
   std::string algorithm(const tenon::Infer& io) const { return dense_forward_algorithm(io); }
 
@@ -91,7 +91,7 @@ struct FusedFullyConnectedInBf16 : FusedFullyConnected {
 
   bool supports(const tenon::Infer& types) const { return Arithmetic::supports(types); }
   void prepare(tenon::Prepare& io) const {
-    keep_packed_weight<Arithmetic>(io, hidden_of(io.input("weight").shape));
+    prepack_weight<Arithmetic>(io, hidden_of(io.input("weight").shape));
   }
   std::string algorithm(const tenon::Infer& io) const {
     return dense_forward_algorithm<Arithmetic>(io);

@@ -95,17 +95,17 @@ class Product {
       set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     }
-    const auto wanted = preference();
-    set(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace);
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.right.alignment);
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.left.alignment);
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.result_alignment);
-    set(wanted, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.result_alignment);
+    const auto preferences = preference();
+    set(preferences, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace);
+    set(preferences, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.right.alignment);
+    set(preferences, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.left.alignment);
+    set(preferences, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.result_alignment);
+    set(preferences, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.result_alignment);
     cublasLtMatmulHeuristicResult_t best;
     int found = 0;
     const auto status = cublasLtMatmulAlgoGetHeuristic(handle(), operation_.get(), right_.get(),
                                                        left_.get(), result_.get(), result_.get(),
-                                                       wanted.get(), 1, &best, &found);
+                                                       preferences.get(), 1, &best, &found);
     found_ = false;
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0))
       return;
@@ -141,7 +141,7 @@ struct CachedProduct {
 /// has one summation order, and the algorithm is chosen by sizes and alignment.
 template <class T>
 void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace,
-              CachedProduct& kept) {
+              CachedProduct& cached) {
   using namespace cublas_lt;
   if (product.rows == 0 || product.columns == 0) return;
   // Kernels of the library may load the bias 16 bytes at a time, and cuBLASLt has no attribute for
@@ -149,12 +149,12 @@ void multiply(const tenon::Call& call, MatrixProduct<T> product, void* workspace
   const bool adds_bias =
       !product.bias ||
       (std::is_same_v<T, float> && reinterpret_cast<std::uintptr_t>(product.bias) % 16 == 0);
-  if (product.depth > 0 && adds_bias && kept.whole.run(call, product, workspace)) return;
+  if (product.depth > 0 && adds_bias && cached.whole.run(call, product, workspace)) return;
   // Covers empty sums, which cuBLASLt rejects, and a bias of a type or alignment that it cannot
   // add.
   tenon::gpu::for_each(call, product.rows * product.columns, StartWithBias<T>{product});
   if (product.depth == 0) return;
   product.add = true;
   product.bias = nullptr;
-  if (!kept.added.run(call, product, workspace)) refuse(CUBLAS_STATUS_NOT_SUPPORTED);
+  if (!cached.added.run(call, product, workspace)) refuse(CUBLAS_STATUS_NOT_SUPPORTED);
 }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "places_by_row.hpp"
+#include "positions_by_row.hpp"
 #include "shared/indices.hpp"
 #include "shared/store.hpp"
 
@@ -21,7 +21,7 @@ std::int64_t grain(const Embedding& op) {
 /// The positions of the indices equal to row r, or to the r-th used row, are places[starts[r]] ...
 /// places[starts[r + 1] - 1], ascending.
 struct Uses {
-  std::vector<std::int64_t> starts, places;
+  std::vector<std::int64_t> starts, positions;
 };
 
 std::vector<std::int64_t> read_rows(const Embedding& op, const tenon::Call& call) {
@@ -34,18 +34,18 @@ Uses uses_by_row(const std::vector<std::int64_t>& rows, std::int64_t input_dim) 
   for (const auto row : rows) ++uses.starts[static_cast<std::size_t>(row) + 1];
   std::partial_sum(uses.starts.begin(), uses.starts.end(), uses.starts.begin());
   auto next = uses.starts;
-  for (std::size_t place = 0; place < rows.size(); ++place)
-    uses.places[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[place])]++)] =
-        static_cast<std::int64_t>(place);
+  for (std::size_t position = 0; position < rows.size(); ++position)
+    uses.positions[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[position])]++)] =
+        static_cast<std::int64_t>(position);
   return uses;
 }
 
 /// The distinct rows, ascending, and the positions of each; without cost for unused rows.
 Uses uses_of_used(const std::vector<std::int64_t>& rows, std::int64_t input_dim,
                   std::vector<std::int64_t>& row_ids) {
-  Uses uses{{}, places_by_row(rows, input_dim)};
+  Uses uses{{}, positions_by_row(rows, input_dim)};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = rows[static_cast<std::size_t>(uses.places[i])];
+    const auto row = rows[static_cast<std::size_t>(uses.positions[i])];
     if (!row_ids.empty() && row_ids.back() == row) continue;
     row_ids.push_back(row);
     uses.starts.push_back(static_cast<std::int64_t>(i));
@@ -62,7 +62,7 @@ void sum_uses(const Uses& uses, std::int64_t row, const T* dy, std::vector<Wide<
        use < uses.starts[static_cast<std::size_t>(row) + 1]; ++use)
     for (std::int64_t j = 0; j < output_dim; ++j)
       sum[static_cast<std::size_t>(j)] +=
-          Wide<T>(dy[uses.places[static_cast<std::size_t>(use)] * output_dim + j]);
+          Wide<T>(dy[uses.positions[static_cast<std::size_t>(use)] * output_dim + j]);
 }
 
 }  // namespace

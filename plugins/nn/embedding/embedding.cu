@@ -21,11 +21,11 @@ struct LookUp {
   T* output;
   tenon::Write write;
 
-  TENON_DEVICE void operator()(std::int64_t place, std::int64_t first, std::int64_t step) const {
-    const auto row = indices[place];
+  TENON_DEVICE void operator()(std::int64_t position, std::int64_t first, std::int64_t step) const {
+    const auto row = indices[position];
     if (!fault.fits(row, rows)) return;
     for (auto j = first; j < columns; j += step)
-      store(write, output[place * columns + j], Wide<T>(weight[row * columns + j]));
+      store(write, output[position * columns + j], Wide<T>(weight[row * columns + j]));
   }
 };
 
@@ -33,7 +33,7 @@ struct RequireRow {
   IndexReader indices;
   tenon::gpu::Fault fault;
   std::int64_t rows;
-  TENON_DEVICE void operator()(std::int64_t place) const { fault.fits(indices[place], rows); }
+  TENON_DEVICE void operator()(std::int64_t position) const { fault.fits(indices[position], rows); }
 };
 
 /// The row at a position. An index out of range becomes the row after the last one, which sorts to
@@ -41,8 +41,8 @@ struct RequireRow {
 struct RowAt {
   IndexReader indices;
   std::int64_t rows;
-  TENON_FN std::int64_t operator()(std::int64_t place) const {
-    const auto row = indices[place];
+  TENON_FN std::int64_t operator()(std::int64_t position) const {
+    const auto row = indices[position];
     return row >= 0 && row < rows ? row : rows;
   }
 };
@@ -77,7 +77,7 @@ struct SumOfUses {
     for (auto j = first; j < columns; j += step) {
       Wide<T> sum = 0;
       for (auto use = begin; use < end; ++use)
-        sum += Wide<T>(dy[uses.sorted.places[use] * columns + j]);
+        sum += Wide<T>(dy[uses.sorted.indices[use] * columns + j]);
       store(write, dw[i * columns + j], sum);
     }
   }
@@ -90,10 +90,10 @@ struct IsFirst {
 
 struct PutRow {
   Uses uses;
-  const std::int64_t* before;
+  const std::int64_t* offsets;
   std::int64_t* row_ids;
   TENON_FN void operator()(std::int64_t i) const {
-    if (uses.first(i)) row_ids[before[i]] = uses.sorted.keys[i];
+    if (uses.first(i)) row_ids[offsets[i]] = uses.sorted.keys[i];
   }
 };
 
@@ -136,12 +136,12 @@ struct EmbeddingCuda : Embedding {
   void backward_sparse(const tenon::Call& call) const {
     if (call.write(1) == tenon::Write::none) return;
     const auto uses = sorted_uses(call);
-    std::int64_t* const before = memory(call) + tenon::gpu::sort_scratch(uses.count, input_dim);
-    tenon::gpu::scan(call, uses.count, IsFirst{uses}, before, before + uses.count + 1);
-    const auto used = tenon::gpu::wait_for(call, before + uses.count);
+    std::int64_t* const offsets = memory(call) + tenon::gpu::sort_scratch(uses.count, input_dim);
+    tenon::gpu::scan(call, uses.count, IsFirst{uses}, offsets, offsets + uses.count + 1);
+    const auto used = tenon::gpu::wait_for(call, offsets + uses.count);
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
       const auto out = call.allocate_row_sparse<T>(1, used);
-      tenon::gpu::for_each(call, uses.count, PutRow{uses, before, out.row_ids});
+      tenon::gpu::for_each(call, uses.count, PutRow{uses, offsets, out.row_ids});
       const T* const dy = call.output_grad<T>(0).data();
       const SumOfUses<T> body{uses, out.row_ids, output_dim, dy, out.values, tenon::Write::to};
       for_each_row(call, used, output_dim, body);
@@ -150,9 +150,9 @@ struct EmbeddingCuda : Embedding {
 
  private:
   /// Number of elements for sorting, then for the number of rows that precede each use.
-  std::int64_t scratch(std::int64_t places) const {
-    return tenon::gpu::sort_scratch(places, input_dim) + places + 1 +
-           tenon::gpu::scan_scratch(places);
+  std::int64_t scratch(std::int64_t positions) const {
+    return tenon::gpu::sort_scratch(positions, input_dim) + positions + 1 +
+           tenon::gpu::scan_scratch(positions);
   }
   std::int64_t* memory(const tenon::Call& call) const {
     return call.workspace<std::int64_t>(

@@ -10,10 +10,10 @@
 
 template <class T>
 struct Exponentials {
-  Wide<T> largest, sum;
+  Wide<T> maximum, sum;
 
-  TENON_FN Wide<T> share(T x) const { return std::exp(Wide<T>(x) - largest) / sum; }
-  TENON_FN Wide<T> log_share(T x) const { return Wide<T>(x) - largest - std::log(sum); }
+  TENON_FN Wide<T> probability(T x) const { return std::exp(Wide<T>(x) - maximum) / sum; }
+  TENON_FN Wide<T> log_probability(T x) const { return Wide<T>(x) - maximum - std::log(sum); }
 };
 
 /// Smaller than every element; a variable, since device code cannot call the function.

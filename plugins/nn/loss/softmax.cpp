@@ -14,8 +14,8 @@ namespace {
 /// Exponentials are stored in the output if that has their type and is not accumulated into,
 /// otherwise in a separate row.
 template <class T>
-Wide<T>* place_of_exponentials(tenon::Write write, T* y, std::vector<Wide<T>>& own,
-                               std::int64_t length) {
+Wide<T>* exponentials_buffer(tenon::Write write, T* y, std::vector<Wide<T>>& own,
+                             std::int64_t length) {
   if constexpr (std::is_same_v<T, Wide<T>>) {
     if (write != tenon::Write::add) return y;
   }
@@ -24,17 +24,17 @@ Wide<T>* place_of_exponentials(tenon::Write write, T* y, std::vector<Wide<T>>& o
 }
 
 template <class T>
-void put_row(Share, tenon::Write write, const T* x, T* y, Wide<T>* e, std::int64_t length) {
+void put_row(SoftmaxRule, tenon::Write write, const T* x, T* y, Wide<T>* e, std::int64_t length) {
   const RowExponentials<T> row(x, length);
-  const auto norm = 1 / row.template sum<true>(row.largest(), e);
+  const auto norm = 1 / row.template sum<true>(row.maximum(), e);
   store_each(write, y, length, [=](std::int64_t i) { return e[i] * norm; });
 }
 
 template <class T>
-void put_row(LogShare, tenon::Write write, const T* x, T* y, Wide<T>*, std::int64_t length) {
+void put_row(LogSoftmaxRule, tenon::Write write, const T* x, T* y, Wide<T>*, std::int64_t length) {
   const RowExponentials<T> row(x, length);
-  const auto largest = row.largest(), norm = std::log(row.template sum<false>(largest, nullptr));
-  store_each(write, y, length, [=](std::int64_t i) { return Wide<T>(x[i]) - largest - norm; });
+  const auto maximum = row.maximum(), norm = std::log(row.template sum<false>(maximum, nullptr));
+  store_each(write, y, length, [=](std::int64_t i) { return Wide<T>(x[i]) - maximum - norm; });
 }
 
 template <class Rule, class T>
@@ -44,7 +44,7 @@ void put_rows(const tenon::Call& call, const Axis& along, const T* x, T* y) {
   call.parallel_for(along.outer, along.grain(), [=](std::int64_t begin, std::int64_t end) {
     std::vector<Wide<T>> own;
     auto* const in_output =
-        std::is_same_v<Rule, Share> ? place_of_exponentials(write, y, own, length) : nullptr;
+        std::is_same_v<Rule, SoftmaxRule> ? exponentials_buffer(write, y, own, length) : nullptr;
     tenon::wide([=, own = own.data()] {
       for (auto start = begin * length; start < end * length; start += length)
         put_row(Rule{}, write, x + start, y + start, in_output ? in_output + start : own, length);
@@ -59,19 +59,19 @@ template <class Rule, class T>
 void put_columns(tenon::Write write, const T* x, T* y, std::int64_t length, std::int64_t inner,
                  std::int64_t width) {
   using W = Wide<T>;
-  W largest[columns_at_once], norm[columns_at_once];
-  for (std::int64_t k = 0; k < width; ++k) largest[k] = below_all<T>, norm[k] = 0;
+  W maximum[columns_at_once], norm[columns_at_once];
+  for (std::int64_t k = 0; k < width; ++k) maximum[k] = below_all<T>, norm[k] = 0;
   for (const T* row = x; row < x + length * inner; row += inner)
     for (std::int64_t k = 0; k < width; ++k)
-      largest[k] = largest[k] < W(row[k]) ? W(row[k]) : largest[k];
+      maximum[k] = maximum[k] < W(row[k]) ? W(row[k]) : maximum[k];
   for (const T* row = x; row < x + length * inner; row += inner)
     for (std::int64_t k = 0; k < width; ++k)
-      norm[k] += tenon::elementwise::exp(W(row[k]) - largest[k]);
+      norm[k] += tenon::elementwise::exp(W(row[k]) - maximum[k]);
   for (std::int64_t k = 0; k < width; ++k) norm[k] = Rule::norm(norm[k]);
   for (std::int64_t i = 0; i < length * inner; i += inner)
     store_each(write, y + i, width,
-               [=, x = x + i, largest = &largest[0], norm = &norm[0]](std::int64_t k) {
-                 return Rule::value(W(x[k]) - largest[k], norm[k]);
+               [=, x = x + i, maximum = &maximum[0], norm = &norm[0]](std::int64_t k) {
+                 return Rule::value(W(x[k]) - maximum[k], norm[k]);
                });
 }
 
@@ -158,5 +158,5 @@ void Softmax<Rule>::backward(const tenon::Call& call) const {
   });
 }
 
-TENON_OPERATOR(softmax, Softmax<Share>)
-TENON_OPERATOR(log_softmax, Softmax<LogShare>)
+TENON_OPERATOR(softmax, Softmax<SoftmaxRule>)
+TENON_OPERATOR(log_softmax, Softmax<LogSoftmaxRule>)

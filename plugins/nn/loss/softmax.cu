@@ -12,13 +12,13 @@ struct Values {
   tenon::Write write;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t run) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t run) const {
     const auto start = along.start(run);
-    const auto row = exponentials(team, x + start, along.length, along.inner);
+    const auto row = exponentials(threads, x + start, along.length, along.inner);
     const auto norm = Rule::norm(row.sum);
-    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
+    for (std::int64_t k = threads.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
-      store(write, y[i], Rule::value(Wide<T>(x[i]) - row.largest, norm));
+      store(write, y[i], Rule::value(Wide<T>(x[i]) - row.maximum, norm));
     }
   }
 };
@@ -31,15 +31,15 @@ struct Gradients {
   tenon::Write write;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t run) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t run) const {
     const auto start = along.start(run);
     Wide<T> sum = 0;
-    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
+    for (std::int64_t k = threads.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
       sum += Rule::term(Wide<T>(y[i]), Wide<T>(dy[i]));
     }
-    sum = team.sum(sum);
-    for (std::int64_t k = team.thread(); k < along.length; k += group_size<ThreadGroup>) {
+    sum = threads.sum(sum);
+    for (std::int64_t k = threads.thread(); k < along.length; k += group_size<ThreadGroup>) {
       const auto i = start + k * along.inner;
       store(write, dx[i], Rule::gradient(Wide<T>(y[i]), Wide<T>(dy[i]), sum));
     }
@@ -57,7 +57,7 @@ struct SoftmaxCuda : Softmax<Rule> {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Values<T, Rule> body{call.input<T>(0).data(), call.output<T>(0).data(), along,
                                  call.write(0)};
-      for_each_team(call, along.runs(), along.length, along.inner > 1, body);
+      for_each_group(call, along.runs(), along.length, along.inner > 1, body);
     });
   }
 
@@ -67,9 +67,9 @@ struct SoftmaxCuda : Softmax<Rule> {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
       const Gradients<T, Rule> body{call.output_value<T>(0).data(), call.output_grad<T>(0).data(),
                                     call.input_grad<T>(0).data(), along, call.write(0)};
-      for_each_team(call, along.runs(), along.length, along.inner > 1, body);
+      for_each_group(call, along.runs(), along.length, along.inner > 1, body);
     });
   }
 };
-TENON_KERNEL(softmax, cuda, SoftmaxCuda<Share>)
-TENON_KERNEL(log_softmax, cuda, SoftmaxCuda<LogShare>)
+TENON_KERNEL(softmax, cuda, SoftmaxCuda<SoftmaxRule>)
+TENON_KERNEL(log_softmax, cuda, SoftmaxCuda<LogSoftmaxRule>)

@@ -10,7 +10,7 @@
 
 /// The result for an element, given its difference from the maximum of its run, and the gradient.
 /// `norm` is computed from the sum of the run's exponentials.
-struct Share {
+struct SoftmaxRule {
   static constexpr const char* onnx = "Softmax";
   static constexpr const char* doc = "softmax: exp(data) / sum(exp(data)) along one axis";
   static constexpr const char* axis_doc =
@@ -41,7 +41,7 @@ struct Share {
   }
 };
 
-struct LogShare {
+struct LogSoftmaxRule {
   static constexpr const char* onnx = "LogSoftmax";
   static constexpr const char* doc =
       "logarithm of softmax: data - log(sum(exp(data))) along one axis";
@@ -72,7 +72,7 @@ struct LogShare {
   }
 };
 
-/// Rule: Share for softmax, LogShare for log_softmax.
+/// Rule: SoftmaxRule for softmax, LogSoftmaxRule for log_softmax.
 template <class Rule>
 struct Softmax : tenon::Operator {
   std::int32_t axis = -1;

@@ -19,20 +19,20 @@ void for_each_sample(const tenon::Call& call, std::int64_t samples, std::int64_t
   });
 }
 
-/// The loss of one sample. Writes the row's probabilities to `shares` if it is not null.
+/// The loss of one sample. Writes the row's probabilities to `probabilities` if it is not null.
 template <class T>
 Wide<T> loss_of(const T* row, std::int64_t classes, std::int64_t label, tenon::Write write,
-                T* shares) {
+                T* probabilities) {
   const RowExponentials<T> exponentials(row, classes);
-  const auto largest = exponentials.largest(),
-             sum = exponentials.template sum<false>(largest, nullptr);
-  if (shares) {
+  const auto maximum = exponentials.maximum(),
+             sum = exponentials.template sum<false>(maximum, nullptr);
+  if (probabilities) {
     const auto norm = 1 / sum;
-    store_each(write, shares, classes, [=](std::int64_t c) {
-      return tenon::elementwise::exp(Wide<T>(row[c]) - largest) * norm;
+    store_each(write, probabilities, classes, [=](std::int64_t c) {
+      return tenon::elementwise::exp(Wide<T>(row[c]) - maximum) * norm;
     });
   }
-  return std::log(sum) - (Wide<T>(row[label]) - largest);
+  return std::log(sum) - (Wide<T>(row[label]) - maximum);
 }
 
 template <class T>
@@ -41,14 +41,14 @@ void losses(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
   const auto samples = x.dim(0), classes = x.dim(1);
   const auto labels = read_indices(call, 1, classes, "labels", "classes");
   T* const loss = call.write(0) == tenon::Write::none ? nullptr : call.output<T>(0).data();
-  T* const shares = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
+  T* const probabilities = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
   std::vector<Wide<T>> terms(labels.size());
   for_each_sample(call, samples, classes,
                   [=, x = x.data(), write = call.write(1), labels = labels.data(),
                    terms = terms.data()](std::int64_t sample) {
                     const auto at = sample * classes;
                     terms[sample] = loss_of(x + at, classes, labels[sample], write,
-                                            shares ? shares + at : nullptr);
+                                            probabilities ? probabilities + at : nullptr);
                   });
   if (!loss) return;
   if (op.reduction == Reduction::none)
@@ -61,21 +61,22 @@ void losses(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
 /// dlogits = (probabilities - 1 at the label) * dloss
 template <class T>
 void logits_gradient(const SoftmaxCrossEntropy& op, const tenon::Call& call) {
-  const auto shares = call.output_value<T>(1), dy = call.output_grad<T>(0);
-  const auto samples = shares.dim(0), classes = shares.dim(1);
+  const auto probabilities = call.output_value<T>(1), dy = call.output_grad<T>(0);
+  const auto samples = probabilities.dim(0), classes = probabilities.dim(1);
   const auto labels = read_indices(call, 1, classes, "labels", "classes");
   const auto dx = call.input_grad<T>(0);
   const auto each = op.reduction == Reduction::none;
   const auto weight = static_cast<Wide<T>>(op.weight(samples));
   for_each_sample(call, samples, classes,
-                  [=, write = call.write(0), shares = shares.data(), dy = dy.data(), dx = dx.data(),
-                   labels = labels.data()](std::int64_t sample) {
+                  [=, write = call.write(0), probabilities = probabilities.data(), dy = dy.data(),
+                   dx = dx.data(), labels = labels.data()](std::int64_t sample) {
                     const auto at = sample * classes, label = labels[sample];
                     const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
-                    const auto before = write == tenon::Write::add ? Wide<T>(dx[at + label]) : 0;
-                    store_each(write, dx + at, classes,
-                               [=](std::int64_t c) { return Wide<T>(shares[at + c]) * scale; });
-                    dx[at + label] = T(before + (Wide<T>(shares[at + label]) - 1) * scale);
+                    const auto previous = write == tenon::Write::add ? Wide<T>(dx[at + label]) : 0;
+                    store_each(write, dx + at, classes, [=](std::int64_t c) {
+                      return Wide<T>(probabilities[at + c]) * scale;
+                    });
+                    dx[at + label] = T(previous + (Wide<T>(probabilities[at + label]) - 1) * scale);
                   });
 }
 

@@ -17,20 +17,21 @@ struct Sample {
   IndexReader labels;
   tenon::gpu::Fault fault;
   std::int64_t classes;
-  T *shares, *loss;
+  T *probabilities, *loss;
   double* term;
-  tenon::Write write_loss, write_shares;
+  tenon::Write write_loss, write_probabilities;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t sample) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t sample) const {
     const T* const row = x + sample * classes;
-    const auto all = exponentials(team, row, classes, 1);
-    if (shares)
-      for (std::int64_t c = team.thread(); c < classes; c += group_size<ThreadGroup>)
-        store(write_shares, shares[sample * classes + c], all.share(row[c]));
-    if (team.thread() != 0) return;
+    const auto all = exponentials(threads, row, classes, 1);
+    if (probabilities)
+      for (std::int64_t c = threads.thread(); c < classes; c += group_size<ThreadGroup>)
+        store(write_probabilities, probabilities[sample * classes + c], all.probability(row[c]));
+    if (threads.thread() != 0) return;
     const auto label = labels[sample];
-    const Wide<T> value = fault.fits(label, classes) ? -all.log_share(row[label]) : Wide<T>(0);
+    const Wide<T> value =
+        fault.fits(label, classes) ? -all.log_probability(row[label]) : Wide<T>(0);
     if (loss) store(write_loss, loss[sample], value);
     if (term) term[sample] = value;
   }
@@ -43,7 +44,7 @@ struct Terms {
 
 template <class T>
 struct LogitGradient {
-  const T *shares, *dy;
+  const T *probabilities, *dy;
   IndexReader labels;
   tenon::gpu::Fault fault;
   std::int64_t classes;
@@ -58,7 +59,7 @@ struct LogitGradient {
     const auto scale = each ? Wide<T>(dy[sample]) : Wide<T>(dy[0]) * weight;
     for (auto j = first; j < classes; j += step) {
       const auto i = sample * classes + j;
-      store(write, dx[i], (Wide<T>(shares[i]) - (j == label ? 1 : 0)) * scale);
+      store(write, dx[i], (Wide<T>(probabilities[i]) - (j == label ? 1 : 0)) * scale);
     }
   }
 };
@@ -83,17 +84,17 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const auto shares = call.output_value<T>(1), dy = call.output_grad<T>(0);
-      const LogitGradient<T> body{shares.data(),
+      const auto probabilities = call.output_value<T>(1), dy = call.output_grad<T>(0);
+      const LogitGradient<T> body{probabilities.data(),
                                   dy.data(),
                                   IndexReader::of(call, 1),
                                   tenon::gpu::Fault(call),
-                                  shares.dim(1),
+                                  probabilities.dim(1),
                                   reduction == Reduction::none,
-                                  static_cast<Wide<T>>(weight(shares.dim(0))),
+                                  static_cast<Wide<T>>(weight(probabilities.dim(0))),
                                   call.input_grad<T>(0).data(),
                                   call.write(0)};
-      for_each_row(call, shares.dim(0), shares.dim(1), body);
+      for_each_row(call, probabilities.dim(0), probabilities.dim(1), body);
     });
   }
 
@@ -104,7 +105,8 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
     const auto samples = x.dim(0), classes = x.dim(1);
     const bool each = reduction == Reduction::none;
     T* const loss = call.write(0) == tenon::Write::none ? nullptr : call.output<T>(0).data();
-    T* const shares = call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
+    T* const probabilities =
+        call.write(1) == tenon::Write::none ? nullptr : call.output<T>(1).data();
     const BlockSums sums = BlockSums::of(1, samples);
     const auto scratch_terms =
         static_cast<std::size_t>(samples) + sums.bytes<double>() / sizeof(double);
@@ -114,12 +116,12 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
                          IndexReader::of(call, 1),
                          tenon::gpu::Fault(call),
                          classes,
-                         shares,
+                         probabilities,
                          each ? loss : nullptr,
                          terms,
                          call.write(0),
                          call.write(1)};
-    for_each_team(call, samples, classes, false, body);
+    for_each_group(call, samples, classes, false, body);
     if (together)
       sum_by_blocks(call, sums, Terms{terms}, StoreSum<T>{loss, call.write(0), weight(samples)},
                     terms + samples);

@@ -24,7 +24,7 @@ struct Channels {
   }
 
   /// Element t of channel c.
-  TENON_DEVICE std::int64_t place(std::int64_t c, std::int64_t t) const {
+  TENON_DEVICE std::int64_t index(std::int64_t c, std::int64_t t) const {
     return c * size + elements.offset(t);
   }
 };
@@ -34,7 +34,7 @@ struct Element {
   const T* x;
   Channels channels;
   TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const {
-    return Wide<T>(x[channels.place(c, t)]);
+    return Wide<T>(x[channels.index(c, t)]);
   }
 };
 
@@ -46,7 +46,7 @@ struct SquaredDifference {
   Channels channels;
   const double* means;
   TENON_DEVICE double operator()(std::int64_t c, std::int64_t t) const {
-    const double difference = static_cast<double>(Wide<T>(x[channels.place(c, t)])) - means[c];
+    const double difference = static_cast<double>(Wide<T>(x[channels.index(c, t)])) - means[c];
     return difference * difference;
   }
 };
@@ -110,7 +110,7 @@ struct GradientTerms {
   Channels channels;
 
   TENON_DEVICE TwoSums operator()(std::int64_t c, std::int64_t t) const {
-    const auto i = channels.place(c, t);
+    const auto i = channels.index(c, t);
     const auto grad = Wide<T>(dy[i]);
     return {grad, grad * ((Wide<T>(x[i]) - mean[c]) * inverse_std[c])};
   }
@@ -230,7 +230,7 @@ struct BatchNormCuda : BatchNorm {
                                                                            .data();
     const auto channels = Axis::of(call.input_type(0).shape, axis);
     const Channels where(channels);
-    const auto wanted = [&](int i) {
+    const auto grad_or_null = [&](int i) {
       return call.write(i) == tenon::Write::none ? nullptr : call.input_grad<T>(i).data();
     };
     auto* const averages =
@@ -238,11 +238,12 @@ struct BatchNormCuda : BatchNorm {
     // In training, each element also changes mean and variance; moving statistics are constant.
     const double n = call.training() ? static_cast<double>(channels.runs())
                                      : std::numeric_limits<double>::infinity();
-    const PutGradients<T> put{wanted(1), wanted(2), averages, n, call.write(1), call.write(2)};
+    const PutGradients<T> put{grad_or_null(1), grad_or_null(2), averages, n,
+                              call.write(1),   call.write(2)};
     sum_by_blocks(call, BlockSums::of(channels.length, channels.runs()),
                   GradientTerms<T>{x, dy, mean, inverse_std, where}, put,
                   averages + channels.length);
-    T* const dx = wanted(0);
+    T* const dx = grad_or_null(0);
     if (!dx) return;
     const DataGradient<T> each{x,     dy,          call.input<T>("gamma").data(),
                                mean,  inverse_std, averages,

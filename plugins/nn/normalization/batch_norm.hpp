@@ -89,8 +89,8 @@ struct BatchNorm : tenon::Operator {
     require_axis(io, data.shape, axis);
     const tenon::Shape channels{data.shape[axis]};
     for (const char* name : {"gamma", "beta"}) {
-      const auto given = io.input(name).shape;
-      io.require(fits(given, channels), name, " is ", given, " but data ", data.shape, " needs ",
+      const auto found = io.input(name).shape;
+      io.require(fits(found, channels), name, " is ", found, " but data ", data.shape, " needs ",
                  channels);
       io.set_input(name, channels);
     }
@@ -113,21 +113,21 @@ struct BatchNorm : tenon::Operator {
     std::int64_t dims[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     dims[along] = -1;
     const tenon::Ints shape(dims, static_cast<std::size_t>(rank));
-    const auto spread = [&](GraphArithmetic::Value value) {
+    const auto broadcast = [&](GraphArithmetic::Value value) {
       return g.add("reshape", {value}, {{"shape", shape}});
     };
     const auto x = math.wide(g.input(0)), dy = math.wide(g.output_grad(0)),
                batch = g.add("in_training", {x});
     const auto choose = [&](GraphArithmetic::Value in_training, int used) {
       return math.add(math.mul(batch, in_training),
-                      math.mul(math.scaled(batch, -1, 1), spread(math.fixed(g.output(used)))));
+                      math.mul(math.scaled(batch, -1, 1), broadcast(math.fixed(g.output(used)))));
     };
     const auto centred = math.sub(x, choose(math.mean(x, axes), 1));
     const auto variance = math.mean(g.add("square", {centred}), axes);
     const auto scale = choose(g.add("rsqrt", {math.scaled(variance, 1, epsilon)}), 2);
     const auto normal = math.mul(centred, scale), dy_normal = math.mul(dy, normal);
     const auto moved = math.add(math.mean(dy, axes), math.mul(normal, math.mean(dy_normal, axes)));
-    math.set_input_grad(0, math.mul(math.mul(spread(math.wide(g.input(1))), scale),
+    math.set_input_grad(0, math.mul(math.mul(broadcast(math.wide(g.input(1))), scale),
                                     math.sub(dy, math.mul(batch, moved))));
     math.set_input_grad(1, math.sum(dy_normal, axes, false));
     math.set_input_grad(2, math.sum(dy, axes, false));

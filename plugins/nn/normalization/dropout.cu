@@ -10,14 +10,15 @@ struct Drop {
   const float* data;
   float *output, *mask;
   tenon::Random random;
-  float p, kept;  // scale of retained elements, computed on the host, because a device's division
-                  // may round differently
+  float p,
+      kept_scale;  // scale of retained elements, computed on the host, because a device's division
+                   // may round differently
   bool drop;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const float scale = !drop                                               ? 1.f
                         : random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f
-                                                                            : kept;
+                                                                            : kept_scale;
     if (mask) mask[i] = scale;
     if (output) output[i] = data[i] * scale;
   }
@@ -37,12 +38,12 @@ struct DropoutCuda : Dropout {
 
   void forward(const tenon::Call& call) const {
     const auto data = call.input<float>(0);
-    const auto wanted = [&](int i) {
+    const auto output_or_null = [&](int i) {
       return call.write(i) == tenon::Write::none ? nullptr : call.output<float>(i).data();
     };
-    tenon::gpu::for_each(
-        call, data.size(),
-        Drop{data.data(), wanted(0), wanted(1), call.random(), p, 1 / (1 - p), call.training()});
+    tenon::gpu::for_each(call, data.size(),
+                         Drop{data.data(), output_or_null(0), output_or_null(1), call.random(), p,
+                              1 / (1 - p), call.training()});
   }
 
   void backward(const tenon::Call& call) const {

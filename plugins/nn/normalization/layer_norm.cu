@@ -19,23 +19,23 @@ struct NormalisedRow {
   tenon::Write write, write_mean, write_inverse;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
     const T* const x = data + row * size;
     const auto n = static_cast<double>(size);
     double total = 0, squares = 0;
-    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
+    for (std::int64_t i = threads.thread(); i < size; i += group_size<ThreadGroup>)
       total += static_cast<double>(Wide<T>(x[i]));
-    const double mean = team.sum(total) / n;
-    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>) {
+    const double mean = threads.sum(total) / n;
+    for (std::int64_t i = threads.thread(); i < size; i += group_size<ThreadGroup>) {
       const double difference = static_cast<double>(Wide<T>(x[i])) - mean;
       squares += difference * difference;
     }
-    squares = team.sum(squares);
+    squares = threads.sum(squares);
     const auto centre = static_cast<Wide<T>>(mean),
                scale = static_cast<Wide<T>>(1 / std::sqrt(squares / n + epsilon));
-    if (means && team.thread() == 0) store(write_mean, means[row], centre);
-    if (inverse_stds && team.thread() == 0) store(write_inverse, inverse_stds[row], scale);
-    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
+    if (means && threads.thread() == 0) store(write_mean, means[row], centre);
+    if (inverse_stds && threads.thread() == 0) store(write_inverse, inverse_stds[row], scale);
+    for (std::int64_t i = threads.thread(); i < size; i += group_size<ThreadGroup>)
       store(write, output[row * size + i],
             (Wide<T>(x[i]) - centre) * scale * Wide<T>(gamma[i]) + Wide<T>(beta[i]));
   }
@@ -80,16 +80,16 @@ struct DataGradientRow {
   tenon::Write write;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
     double slopes = 0, slopes_normal = 0;
-    for (std::int64_t i = team.thread(); i < from.size; i += group_size<ThreadGroup>) {
+    for (std::int64_t i = threads.thread(); i < from.size; i += group_size<ThreadGroup>) {
       slopes += static_cast<double>(slope(row, i));
       slopes_normal += static_cast<double>(slope(row, i) * from.normal(row, i));
     }
     const auto n = static_cast<double>(from.size);
-    const auto mean_slope = static_cast<Wide<T>>(team.sum(slopes) / n);
-    const auto mean_slope_normal = static_cast<Wide<T>>(team.sum(slopes_normal) / n);
-    for (std::int64_t i = team.thread(); i < from.size; i += group_size<ThreadGroup>)
+    const auto mean_slope = static_cast<Wide<T>>(threads.sum(slopes) / n);
+    const auto mean_slope_normal = static_cast<Wide<T>>(threads.sum(slopes_normal) / n);
+    for (std::int64_t i = threads.thread(); i < from.size; i += group_size<ThreadGroup>)
       store(write, dx[row * from.size + i],
             from.inverse_stds[row] *
                 (slope(row, i) - mean_slope - from.normal(row, i) * mean_slope_normal));
@@ -125,7 +125,7 @@ struct LayerNormCuda : LayerNorm {
                                   call.write(0),
                                   call.write(1),
                                   call.write(2)};
-      for_each_team(call, rows.count, rows.size, false, body);
+      for_each_group(call, rows.count, rows.size, false, body);
     });
   }
 
@@ -152,7 +152,7 @@ struct LayerNormCuda : LayerNorm {
     if (call.write(0) == tenon::Write::none) return;
     const DataGradientRow<T> body{from, call.input<T>("gamma").data(), call.input_grad<T>(0).data(),
                                   call.write(0)};
-    for_each_team(call, rows.count, rows.size, false, body);
+    for_each_group(call, rows.count, rows.size, false, body);
   }
 };
 TENON_KERNEL(layer_norm, cuda, LayerNormCuda)

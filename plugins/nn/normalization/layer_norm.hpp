@@ -44,18 +44,18 @@ struct LayerNorm : tenon::Operator {
     if (!data.shape.has_rank()) return;
     require_axis(io, data.shape, axis);
     const int split = axis < 0 ? axis + data.shape.rank() : axis;
-    const tenon::Shape before(data.shape.begin(), split),
+    const tenon::Shape leading(data.shape.begin(), split),
         after(data.shape.begin() + split, data.shape.rank() - split);
     for (const char* name : {"gamma", "beta"}) {
-      const auto given = io.input(name).shape;
-      io.require(fits(given, after), name, " is ", given, " but data ", data.shape, " needs ",
+      const auto found = io.input(name).shape;
+      io.require(fits(found, after), name, " is ", found, " but data ", data.shape, " needs ",
                  after);
       io.set_input(name, after);
     }
     const auto statistics = wide(data.dtype);
     io.set_output(0, data.shape);
-    io.set_output(1, before, statistics);
-    io.set_output(2, before, statistics);
+    io.set_output(1, leading, statistics);
+    io.set_output(2, leading, statistics);
   }
 
   void forward(const tenon::Call& call) const;

@@ -28,19 +28,19 @@ struct Statistics {
 };
 
 template <class T, class ThreadGroup>
-TENON_DEVICE Statistics<Wide<T>> statistics(const ThreadGroup& team, const Rows<T>& from,
+TENON_DEVICE Statistics<Wide<T>> statistics(const ThreadGroup& threads, const Rows<T>& from,
                                             std::int64_t row, bool centred, double epsilon) {
   const auto n = static_cast<double>(from.rows.size);
   double total = 0, squares = 0;
   if (centred)
-    for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>)
+    for (std::int64_t i = threads.thread(); i < from.rows.size; i += group_size<ThreadGroup>)
       total += static_cast<double>(from.at(row, i));
-  const double mean = centred ? team.sum(total) / n : 0;
-  for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
+  const double mean = centred ? threads.sum(total) / n : 0;
+  for (std::int64_t i = threads.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
     const double difference = static_cast<double>(from.at(row, i)) - mean;
     squares += difference * difference;
   }
-  squares = team.sum(squares);
+  squares = threads.sum(squares);
   return {static_cast<Wide<T>>(mean), static_cast<Wide<T>>(1 / std::sqrt(squares / n + epsilon))};
 }
 
@@ -52,9 +52,9 @@ struct NormaliseRow {
   double epsilon;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
-    const auto found = statistics(team, from, row, beta != nullptr, epsilon);
-    for (std::int64_t i = team.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
+    const auto found = statistics(threads, from, row, beta != nullptr, epsilon);
+    for (std::int64_t i = threads.thread(); i < from.rows.size; i += group_size<ThreadGroup>) {
       const auto number = from.number(row, i);
       const auto scaled =
           (from.at(row, i) - found.mean) * found.scale * Wide<T>(from.gamma[number]);
@@ -88,9 +88,9 @@ struct PutStatistics {
   double epsilon;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
-    const auto found = statistics(team, back.from, row, centred, epsilon);
-    if (team.thread() == 0) back.found[row] = found;
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
+    const auto found = statistics(threads, back.from, row, centred, epsilon);
+    if (threads.thread() == 0) back.found[row] = found;
   }
 };
 
@@ -131,17 +131,17 @@ struct RowDataGradient {
   T* dx;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t row) const {
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t row) const {
     const auto size = back.from.rows.size;
     double slopes = 0, along = 0;
-    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>) {
+    for (std::int64_t i = threads.thread(); i < size; i += group_size<ThreadGroup>) {
       slopes += static_cast<double>(back.slope(row, i));
       along += static_cast<double>(back.slope(row, i) * back.normal(row, i));
     }
     const auto n = static_cast<double>(size);
-    const auto mean = centred ? static_cast<Wide<T>>(team.sum(slopes) / n) : Wide<T>(0),
-               mean_along = static_cast<Wide<T>>(team.sum(along) / n);
-    for (std::int64_t i = team.thread(); i < size; i += group_size<ThreadGroup>)
+    const auto mean = centred ? static_cast<Wide<T>>(threads.sum(slopes) / n) : Wide<T>(0),
+               mean_along = static_cast<Wide<T>>(threads.sum(along) / n);
+    for (std::int64_t i = threads.thread(); i < size; i += group_size<ThreadGroup>)
       dx[row * size + i] =
           T(back.found[row].scale * (back.slope(row, i) - mean - back.normal(row, i) * mean_along));
   }
@@ -161,9 +161,9 @@ void RowNorm::normalise(const tenon::Call& call, const NormRows& rows, bool cent
   if (rows.size == 0) return;
   tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
     const Rows<T> from{rows, call.input<T>(0).data(), call.input<T>(1).data()};
-    for_each_team(call, rows.count, rows.size, false,
-                  NormaliseRow<T>{from, centred ? call.input<T>(2).data() : nullptr,
-                                  call.output<T>(0).data(), epsilon});
+    for_each_group(call, rows.count, rows.size, false,
+                   NormaliseRow<T>{from, centred ? call.input<T>(2).data() : nullptr,
+                                   call.output<T>(0).data(), epsilon});
   });
 }
 
@@ -176,7 +176,7 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
                                call.output_grad<T>(0).data(),
                                reinterpret_cast<Statistics<Wide<T>>*>(scratch)};
     if (rows.size > 0)
-      for_each_team(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
+      for_each_group(call, rows.count, rows.size, false, PutStatistics<T>{back, centred, epsilon});
     // Computed before data's gradient, which may share memory with the output's gradient.
     for (int input = 1; input < (centred ? 3 : 2); ++input) {
       if (call.write(input) == tenon::Write::none) continue;
@@ -190,8 +190,8 @@ void RowNorm::gradients(const tenon::Call& call, const NormRows& rows, bool cent
                                    ChannelGradient<T>{term, to});
     }
     if (call.write(0) == tenon::Write::none || rows.size == 0) return;
-    for_each_team(call, rows.count, rows.size, false,
-                  RowDataGradient<T>{back, centred, call.input_grad<T>(0).data()});
+    for_each_group(call, rows.count, rows.size, false,
+                   RowDataGradient<T>{back, centred, call.input_grad<T>(0).data()});
   });
 }
 

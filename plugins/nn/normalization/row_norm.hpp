@@ -17,8 +17,8 @@ struct RowNorm : tenon::Operator {
   double epsilon = 1e-5;
 
   static void require_vector(tenon::Infer& io, const char* name, const tenon::Shape& needed) {
-    const auto given = io.input(name).shape;
-    io.require(fits(given, needed), name, " is ", given, " but needs ", needed);
+    const auto found = io.input(name).shape;
+    io.require(fits(found, needed), name, " is ", found, " but needs ", needed);
     io.set_input(name, needed);
   }
 

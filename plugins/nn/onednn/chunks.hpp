@@ -12,12 +12,12 @@ namespace onednn {
 /// independent of them.
 class Chunks {
  public:
-  /// Creates at most `most` chunks of equal size, and a smaller last one if needed. make(samples,
-  /// like) returns the step for `samples` samples; `like` is the step of the larger chunks, or
-  /// null.
+  /// Creates at most `max_chunks` chunks of equal size, and a smaller last one if needed.
+  /// make(samples, like) returns the step for `samples` samples; `like` is the step of the larger
+  /// chunks, or null.
   template <class Make>
-  Chunks(std::int64_t batch, std::int64_t most, Make&& make)
-      : batch_(batch), size_(std::max<std::int64_t>((batch + most - 1) / most, 1)) {
+  Chunks(std::int64_t batch, std::int64_t max_chunks, Make&& make)
+      : batch_(batch), size_(std::max<std::int64_t>((batch + max_chunks - 1) / max_chunks, 1)) {
     use([&] {
       full_.emplace(make(size_, nullptr));
       if (batch > size_ && batch % size_ != 0) last_.emplace(make(batch % size_, &*full_));

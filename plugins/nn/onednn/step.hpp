@@ -14,7 +14,7 @@ namespace onednn {
 /// layout.
 struct Port {
   int name;
-  Desc given, wanted;
+  Desc user_desc, primitive_desc;
   bool output = false;
 };
 
@@ -29,8 +29,8 @@ class Step {
         scratchpad_(scratchpad),
         shared_bytes_(scratchpad.get_size()) {
     for (const auto& port : ports) {
-      ports_.push_back({port, port.output ? Reorder(port.wanted, port.given)
-                                          : Reorder(port.given, port.wanted)});
+      ports_.push_back({port, port.output ? Reorder(port.primitive_desc, port.user_desc)
+                                          : Reorder(port.user_desc, port.primitive_desc)});
       shared_bytes_ = std::max(shared_bytes_, ports_.back().reorder.scratch_bytes());
     }
     scratch_bytes_ = aligned(shared_bytes_);
@@ -51,7 +51,7 @@ class Step {
   const Desc& layout(int name) const {
     return std::find_if(ports_.begin(), ports_.end(),
                         [&](const Bound& port) { return port.name == name; })
-        ->wanted;
+        ->primitive_desc;
   }
 
   /// `data`: one pointer for each port, in the ports' order. Must run inside of use(); thread-safe.
@@ -78,7 +78,7 @@ class Step {
   };
 
   static std::size_t buffer_bytes(const Bound& port) {
-    return port.reorder.needed() ? aligned(port.wanted.get_size()) : 0;
+    return port.reorder.needed() ? aligned(port.primitive_desc.get_size()) : 0;
   }
 
   /// Uses the C API: the C++ API needs a map, which costs more than a small primitive.
@@ -88,12 +88,13 @@ class Step {
     std::array<dnnl_exec_arg_t, max_ports + 1> arguments{};
     int count = 0;
     const auto add = [&](int name, const Desc& desc, const void* data) {
-      const auto place = static_cast<std::size_t>(count++);
-      memories[place] = memory_at(desc, data);
-      arguments[place] = {name, memories[place].get()};
+      const auto slot = static_cast<std::size_t>(count++);
+      memories[slot] = memory_at(desc, data);
+      arguments[slot] = {name, memories[slot].get()};
     };
     add(DNNL_ARG_SCRATCHPAD, scratchpad_, scratch);
-    for (std::size_t i = 0; i < ports_.size(); ++i) add(ports_[i].name, ports_[i].wanted, at[i]);
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      add(ports_[i].name, ports_[i].primitive_desc, at[i]);
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments.data()),
         "it could not run a primitive");

@@ -9,7 +9,7 @@ namespace {
 /// If several elements have the same position, the last one counts: last[place] becomes the largest
 /// of their indices.
 struct FindLast {
-  UnpoolPlaces places;
+  UnpoolIndices to_output;
   const std::int64_t* indices;
   std::int64_t count;  ///< number of valid indices
   std::int64_t* last;
@@ -17,7 +17,7 @@ struct FindLast {
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     if (!fault.fits(indices[i], count)) return;
-    std::int64_t* const to = last + places.of(indices[i]);
+    std::int64_t* const to = last + to_output.of(indices[i]);
 #if defined(__CUDACC__)
     static_assert(sizeof(std::int64_t) == sizeof(long long));
     atomicMax(reinterpret_cast<long long*>(to), static_cast<long long>(i));
@@ -40,7 +40,7 @@ struct PutLast {
 
 template <class T>
 struct TakeBack {
-  UnpoolPlaces places;
+  UnpoolIndices to_output;
   const std::int64_t *indices, *last;
   const T* dy;
   T* dx;
@@ -49,7 +49,7 @@ struct TakeBack {
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     if (!fault.fits(indices[i], count)) return;
-    const auto at = places.of(indices[i]);
+    const auto at = to_output.of(indices[i]);
     dx[i] = last[at] == i ? dy[at] : T(0.0f);
   }
 };

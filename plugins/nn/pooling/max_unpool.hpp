@@ -7,12 +7,12 @@
 #include "shared/fits.hpp"
 
 /// Maps flat indices in the counted shape to flat indices in output.
-struct UnpoolPlaces {
+struct UnpoolIndices {
   int rank;
   std::int64_t from[5] = {},
                to[5] = {};  ///< sizes of both shapes: batch, channels and up to three spatial axes
 
-  UnpoolPlaces(const tenon::Shape& counted, const tenon::Shape& output)
+  UnpoolIndices(const tenon::Shape& counted, const tenon::Shape& output)
       : rank(counted == output ? 0 : output.rank()) {
     for (int axis = 0; axis < rank; ++axis) from[axis] = counted[axis], to[axis] = output[axis];
   }
@@ -52,18 +52,18 @@ struct MaxUnpool : tenon::Operator {
     op.param("kernel", &MaxUnpool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("stride", &MaxUnpool::stride,
              "step of the window along each spatial axis; one value applies to all axes; default: "
              "same as `kernel`")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad", &MaxUnpool::pad, "`pad` of max_pool; one value applies to all axes; default: 0")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad_end", &MaxUnpool::pad_end, "`pad_end` of max_pool; default: same as `pad`")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("size", &MaxUnpool::size,
              "spatial sizes of output, at least the default: stride * (axis - 1) + kernel - pad - "
              "pad_end; additional elements are zero")
@@ -165,12 +165,12 @@ struct MaxUnpool : tenon::Operator {
             const Body& body) const {
     const auto indices = call.input<std::int64_t>("indices");
     const auto count = counted(data).size();
-    const UnpoolPlaces places(counted(data), output);
+    const UnpoolIndices to_output(counted(data), output);
     for (std::int64_t i = 0; i < indices.size(); ++i) {
       const auto index = indices[i];
       if (index < 0 || index >= count)
         throw tenon::Error("indices contains ", index, ": needs 0 to ", count - 1);
-      body(i, places.of(index));
+      body(i, to_output.of(index));
     }
   }
 };

@@ -9,7 +9,7 @@
 /// The reduction of a window. inside: the average of its elements inside of data.
 enum class Pooling { max, average, inside };
 
-/// Whether oneDNN and LargestOfWindows support the window: no dilation, and never beyond the
+/// Whether oneDNN and MaxOfWindows support the window: no dilation, and never beyond the
 /// padding.
 inline bool is_plain(const Window& window, const tenon::Shape& data, const tenon::Shape& output) {
   for (int i = 0; i < window.axes; ++i) {
@@ -48,7 +48,7 @@ inline void infer_global_pooling(tenon::Infer& io) {
 /// Base of the pooling operators with a moving window.
 struct WindowPool : tenon::Operator {
   tenon::Ints kernel, stride, pad, pad_end, dilate;
-  Padding pad_mode = Padding::given;
+  Padding pad_mode = Padding::from_parameters;
   bool ceil_mode = false;
 
   /// padding: documentation of the parameter `pad`.
@@ -62,17 +62,17 @@ struct WindowPool : tenon::Operator {
     op.param("kernel", &WindowPool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("stride", &WindowPool::stride,
              "step of the window along each spatial axis; one value applies to all axes; default: "
              "same as `kernel`")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     describe_padding<WindowPool>(op, padding);
     op.param("dilate", &WindowPool::dilate,
              "distance between taps of the window; one value applies to all axes; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("ceil_mode", &WindowPool::ceil_mode,
              "round the number of output positions up instead of down; the last window may extend "
              "past the padding, but starts before "
@@ -105,10 +105,10 @@ struct WindowPool : tenon::Operator {
     const auto moved = window(data);
     for (int axis = 0; axis < moved.axes; ++axis) {
       const auto at = static_cast<std::size_t>(axis);
-      const auto most = std::max(moved.pad[at], moved.pad_end[at]);
-      if (most >= moved.reach(axis))
-        io.param_error(moved.pad[at] == most ? "pad" : "pad_end", "is ", most, " but kernel is ",
-                       moved.kernel[at],
+      const auto max_pad = std::max(moved.pad[at], moved.pad_end[at]);
+      if (max_pad >= moved.reach(axis))
+        io.param_error(moved.pad[at] == max_pad ? "pad" : "pad_end", "is ", max_pad,
+                       " but kernel is ", moved.kernel[at],
                        ": needs a smaller value, or a window may contain only padding");
     }
     if (!data.has_rank()) data = tenon::Shape::of_rank(moved.axes + 2);
@@ -116,7 +116,7 @@ struct WindowPool : tenon::Operator {
     auto output = tenon::Shape::of_rank(moved.axes + 2);
     output.set(0, data[0]);
     output.set(1, data[1]);
-    set_places(io, moved, data, output);
+    set_output_sizes(io, moved, data, output);
     for (int axis = 0; axis < moved.axes && ceil_mode; ++axis) {
       const auto at = static_cast<std::size_t>(axis);
       if (data[axis + 2] == tenon::unknown) continue;

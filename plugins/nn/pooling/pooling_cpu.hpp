@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "largest.hpp"
+#include "max_of_windows.hpp"
 #include "pool.hpp"
 #include "pooling_choice.hpp"
 #include "pooling_kernel.hpp"
@@ -28,8 +28,8 @@ struct PoolingCpu : Operator {
     const auto layout = layout_of(call);
     const auto window = this->window(data.shape());
     if (chosen == PoolingAlgorithm::sliding_maximum)
-      return LargestOfWindows(window, data.shape(), output.shape(),
-                              layout == onednn::Layout::channels_last)
+      return MaxOfWindows(window, data.shape(), output.shape(),
+                          layout == onednn::Layout::channels_last)
           .run(call, data.data(), output.data());
     kernel_for({data.shape(), output.shape(), layout}).forward(call, data.data(), output.data());
   }
@@ -43,7 +43,7 @@ struct PoolingCpu : Operator {
     const auto dx = call.input_grad<float>(0);
     const auto window = this->window(dx.shape());
     if (chosen == PoolingAlgorithm::sliding_maximum)
-      return LargestOfWindows(window, dx.shape(), dy.shape(), false)
+      return MaxOfWindows(window, dx.shape(), dy.shape(), false)
           .run_back(call, call.input<float>(0).data(), dy.data(), dx.data());
     kernel_for({dx.shape(), dy.shape()}).backward(call, dy.data(), dx.data());
   }
@@ -53,7 +53,7 @@ struct PoolingCpu : Operator {
     const auto window = this->window(data.shape);
     return choice::first_of<pooling_choices>(PoolingCase{
         data.dtype == tenon::f32, this->pooling() == Pooling::max,
-        is_plain(window, data.shape, output.shape), LargestOfWindows::fits(window, data.shape)});
+        is_plain(window, data.shape, output.shape), MaxOfWindows::fits(window, data.shape)});
   }
   PoolingAlgorithm algorithm_for(const tenon::Call& call) const {
     return choose(call.input_type(0), call.output_type(0)).algorithm;
@@ -67,10 +67,10 @@ struct PoolingCpu : Operator {
       const T* const from = call.input<T>(0).data();
       T* const to = outputs ? call.output<T>(0).data() : nullptr;
       if constexpr (requires { this->return_indices; }) {
-        loops.largest(call, from, to, indices ? call.output<std::int64_t>(1).data() : nullptr,
-                      this->column_major);
+        loops.max_pool(call, from, to, indices ? call.output<std::int64_t>(1).data() : nullptr,
+                       this->column_major);
       } else if (to && this->pooling() == Pooling::max) {
-        loops.largest(call, from, to, nullptr, false);
+        loops.max_pool(call, from, to, nullptr, false);
       } else if constexpr (!std::is_integral_v<T>) {
         if (to) loops.average(call, from, to, this->pooling() == Pooling::inside);
       }
@@ -85,7 +85,7 @@ struct PoolingCpu : Operator {
       if (!call.has_output_grad(0)) return void(std::fill_n(dx, data.shape.size(), T(0)));
       const T* const dy = call.output_grad<T>(0).data();
       if (this->pooling() == Pooling::max)
-        loops.largest_back(call, call.input<T>(0).data(), dy, dx);
+        loops.max_pool_back(call, call.input<T>(0).data(), dy, dx);
       else
         loops.average_back(call, dy, dx, this->pooling() == Pooling::inside);
     });
@@ -96,8 +96,8 @@ struct PoolingCpu : Operator {
   static onednn::Layout layout_of(const tenon::Call& call) {
     const auto output = call.output_type(0).shape;
     const bool last = call.channels_last(0),
-               told = output[1] > 1 && output.size() > output[0] * output[1];
-    if (told && last != call.output_channels_last(0))
+               distinguishable = output[1] > 1 && output.size() > output[0] * output[1];
+    if (distinguishable && last != call.output_channels_last(0))
       throw tenon::Error("data and output have different memory layouts: needs the same for both");
     return onednn::layout(last);
   }

@@ -11,17 +11,17 @@ namespace pooling {
 
 /// The maximum of a window and its position in the plane; the first one among equal elements. NaN
 /// is larger than all numbers.
-struct Largest {
+struct Maximum {
   float value;
-  std::int64_t place;  // negative: none yet
+  std::int64_t index;  // negative: none yet
 };
 
 struct First {
-  TENON_DEVICE Largest operator()(const Largest& left, const Largest& right) const {
-    if (left.place < 0 || right.place < 0) return left.place < 0 ? right : left;
+  TENON_DEVICE Maximum operator()(const Maximum& left, const Maximum& right) const {
+    if (left.index < 0 || right.index < 0) return left.index < 0 ? right : left;
     const bool larger = is_larger(right.value, left.value),
                alike = !larger && !is_larger(left.value, right.value);
-    return larger || (alike && right.place < left.place) ? right : left;
+    return larger || (alike && right.index < left.index) ? right : left;
   }
 };
 
@@ -34,13 +34,13 @@ inline tenon::gpu::RowMajor in_planes(std::int64_t points, const Point& plane) {
   return all;
 }
 
-struct Place {
+struct PlanePoint {
   std::int64_t plane = 0;
   Point point{};
 
-  TENON_DEVICE static Place of(const tenon::gpu::RowMajor& points, std::int64_t i) {
-    Place found;
-    points.each_place(i, [&](int axis, std::int64_t at) {
+  TENON_DEVICE static PlanePoint of(const tenon::gpu::RowMajor& points, std::int64_t i) {
+    PlanePoint found;
+    points.each_coordinate(i, [&](int axis, std::int64_t at) {
       (axis == 0 ? found.plane : found.point.at[axis - 1]) = at;
     });
     return found;
@@ -49,59 +49,61 @@ struct Place {
 
 /// The geometry of a window over data, with divisors to decompose indices of windows and taps.
 struct Windows {
-  Sliding way;
+  Sliding geometry;
   tenon::gpu::RowMajor all, taps;
 
   Windows(const Sliding& sliding, std::int64_t count)
-      : way(sliding),
-        all(in_planes(count, way.places)),
-        taps(in_planes(Sliding::count(way.kernel), way.kernel)) {}
+      : geometry(sliding),
+        all(in_planes(count, geometry.positions)),
+        taps(in_planes(Sliding::count(geometry.kernel), geometry.kernel)) {}
 
   /// Calls visit(position in the plane) for the element under every step-th tap.
   template <class Visit>
   TENON_DEVICE void each_element(const Point& window, std::int64_t first, std::int64_t step,
                                  Visit visit) const {
     for (auto tap = first, count = taps.count(); tap < count; tap += step)
-      if (const auto at = way.element(window, Place::of(taps, tap).point); at >= 0) visit(at);
+      if (const auto at = geometry.element(window, PlanePoint::of(taps, tap).point); at >= 0)
+        visit(at);
   }
 };
 
 /// Pointers are null if not requested.
-struct LargestOfWindow {
+struct MaxOfWindow {
   const float* data;
   Windows windows;
   float* output;
-  std::int64_t* places;
+  std::int64_t* indices;
   bool in_all = false;  ///< indices refer to all of data instead of one plane
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t i) const {
-    const auto window = Place::of(windows.all, i);
-    const float* const plane = data + window.plane * Sliding::count(windows.way.size);
-    Largest largest{0, -1};
-    windows.each_element(window.point, team.thread(), group_size<ThreadGroup>,
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t i) const {
+    const auto window = PlanePoint::of(windows.all, i);
+    const float* const plane = data + window.plane * Sliding::count(windows.geometry.size);
+    Maximum maximum{0, -1};
+    windows.each_element(window.point, threads.thread(), group_size<ThreadGroup>,
                          [&](std::int64_t at) {
-                           largest = First()(largest, {plane[at], at});
+                           maximum = First()(maximum, {plane[at], at});
                          });
-    largest = team.reduce(largest, First());
-    if (team.thread() != 0) return;
-    if (output) output[i] = largest.value;
-    if (places)
-      places[i] = largest.place + (in_all ? window.plane * Sliding::count(windows.way.size) : 0);
+    maximum = threads.reduce(maximum, First());
+    if (threads.thread() != 0) return;
+    if (output) output[i] = maximum.value;
+    if (indices)
+      indices[i] =
+          maximum.index + (in_all ? window.plane * Sliding::count(windows.geometry.size) : 0);
   }
 };
 
 /// The divisor of the sum of a window's elements.
 struct Divisor {
   bool inside;
-  TENON_DEVICE float of(const Sliding& way, const Point& window) const {
+  TENON_DEVICE float of(const Sliding& geometry, const Point& window) const {
     std::int64_t elements = 1;
     for (int axis = 0; axis < 3; ++axis) {
-      const auto begin = window.at[axis] * way.stride.at[axis] - way.pad.at[axis],
-                 end = begin + way.kernel.at[axis];
+      const auto begin = window.at[axis] * geometry.stride.at[axis] - geometry.pad.at[axis],
+                 end = begin + geometry.kernel.at[axis];
       const auto first = begin > 0 ? begin : 0,
-                 last = end < way.size.at[axis] ? end : way.size.at[axis];
-      elements *= inside ? last - first : way.kernel.at[axis];
+                 last = end < geometry.size.at[axis] ? end : geometry.size.at[axis];
+      elements *= inside ? last - first : geometry.kernel.at[axis];
     }
     return static_cast<float>(elements);
   }
@@ -114,67 +116,68 @@ struct AverageOfWindow {
   float* output;
 
   template <class ThreadGroup>
-  TENON_DEVICE void operator()(const ThreadGroup& team, std::int64_t i) const {
-    const auto window = Place::of(windows.all, i);
-    const float* const plane = data + window.plane * Sliding::count(windows.way.size);
+  TENON_DEVICE void operator()(const ThreadGroup& threads, std::int64_t i) const {
+    const auto window = PlanePoint::of(windows.all, i);
+    const float* const plane = data + window.plane * Sliding::count(windows.geometry.size);
     float sum = 0;
-    windows.each_element(window.point, team.thread(), group_size<ThreadGroup>,
+    windows.each_element(window.point, threads.thread(), group_size<ThreadGroup>,
                          [&](std::int64_t at) { sum += plane[at]; });
-    sum = team.sum(sum);
-    if (team.thread() == 0) output[i] = sum / divisor.of(windows.way, window.point);
+    sum = threads.sum(sum);
+    if (threads.thread() == 0) output[i] = sum / divisor.of(windows.geometry, window.point);
   }
 };
 
-/// Each element sums the gradients of the windows that contain it, in order. With `places`, only of
-/// those whose maximum it was.
+/// Each element sums the gradients of the windows that contain it, in order. With `indices`, only
+/// of those whose maximum it was.
 struct ElementGradient {
   const float* dy;
-  const std::int64_t* places;
-  Sliding way;
+  const std::int64_t* indices;
+  Sliding geometry;
   Divisor divisor;
   float* dx;
   tenon::gpu::RowMajor elements;
   tenon::gpu::Divisor strides[3] = {};
 
-  ElementGradient(const float* gradient, const std::int64_t* largest, const Sliding& sliding,
+  ElementGradient(const float* gradient, const std::int64_t* maximum, const Sliding& sliding,
                   Divisor divide, float* to, std::int64_t count)
       : dy(gradient),
-        places(largest),
-        way(sliding),
+        indices(maximum),
+        geometry(sliding),
         divisor(divide),
         dx(to),
-        elements(in_planes(count, way.size)) {
+        elements(in_planes(count, geometry.size)) {
     for (int axis = 0; axis < 3; ++axis) {
-      strides[axis] = tenon::gpu::Divisor(way.stride.at[axis]);
-      if (way.size.at[axis] + way.pad.at[axis] > INT32_MAX) elements.count_in_int64();
+      strides[axis] = tenon::gpu::Divisor(geometry.stride.at[axis]);
+      if (geometry.size.at[axis] + geometry.pad.at[axis] > INT32_MAX) elements.count_in_int64();
     }
   }
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     std::int64_t number = 0;
     Point element{}, first{}, last{};
-    elements.each_place(i, [&](int box_axis, auto at) {
+    elements.each_coordinate(i, [&](int box_axis, auto at) {
       if (box_axis == 0) return void(number = at);
       const int axis = box_axis - 1;
       element.at[axis] = at;
-      const auto padded = static_cast<decltype(at)>(at + way.pad.at[axis]);
+      const auto padded = static_cast<decltype(at)>(at + geometry.pad.at[axis]);
       // the last position at which an element starts without reaching this one
-      const auto passed = static_cast<decltype(at)>(padded - way.kernel.at[axis]);
+      const auto passed = static_cast<decltype(at)>(padded - geometry.kernel.at[axis]);
       const std::int64_t end = strides[axis].divide(padded).quotient,
-                         most = way.places.at[axis] - 1;
+                         last_position = geometry.positions.at[axis] - 1;
       first.at[axis] = passed < 0 ? 0 : strides[axis].divide(passed).quotient + 1;
-      last.at[axis] = end < most ? end : most;
+      last.at[axis] = end < last_position ? end : last_position;
     });
-    const auto plane = number * Sliding::count(way.places), own = Sliding::index(way.size, element);
+    const auto plane = number * Sliding::count(geometry.positions),
+               own = Sliding::index(geometry.size, element);
     float sum = 0;
     Point window{};
     for (window.at[0] = first.at[0]; window.at[0] <= last.at[0]; ++window.at[0])
       for (window.at[1] = first.at[1]; window.at[1] <= last.at[1]; ++window.at[1])
         for (window.at[2] = first.at[2]; window.at[2] <= last.at[2]; ++window.at[2]) {
-          const auto from = plane + Sliding::index(way.places, window);
-          if (!places)
-            sum += dy[from] / divisor.of(way, window);
-          else if (places[from] == own)
+          const auto from = plane + Sliding::index(geometry.positions, window);
+          if (!indices)
+            sum += dy[from] / divisor.of(geometry, window);
+          else if (indices[from] == own)
             sum += dy[from];
         }
     dx[i] = sum;
@@ -208,50 +211,50 @@ struct PoolingCuda : Operator {
   void forward(const tenon::Call& call) const {
     const auto data = call.input<float>(0);
     const auto shape = call.output_type(0).shape;
-    const auto way = Sliding::of(this->window(data.shape()), data.shape(), shape);
+    const auto geometry = Sliding::of(this->window(data.shape()), data.shape(), shape);
     if (call.outputs() > 1 && call.write(1) != tenon::Write::none)
-      each_window(call, way, shape.size(),
-                  pooling::LargestOfWindow{data.data(),
-                                           {way, shape.size()},
-                                           nullptr,
-                                           call.output<std::int64_t>(1).data(),
-                                           true});
+      each_window(call, geometry, shape.size(),
+                  pooling::MaxOfWindow{data.data(),
+                                       {geometry, shape.size()},
+                                       nullptr,
+                                       call.output<std::int64_t>(1).data(),
+                                       true});
     if (call.write(0) == tenon::Write::none) return;
     const auto output = call.output<float>(0);
     if (this->pooling() == Pooling::max)
       each_window(
-          call, way, output.size(),
-          pooling::LargestOfWindow{data.data(), {way, output.size()}, output.data(), nullptr});
+          call, geometry, output.size(),
+          pooling::MaxOfWindow{data.data(), {geometry, output.size()}, output.data(), nullptr});
     else
-      each_window(
-          call, way, output.size(),
-          pooling::AverageOfWindow{data.data(), {way, output.size()}, divisor(), output.data()});
+      each_window(call, geometry, output.size(),
+                  pooling::AverageOfWindow{
+                      data.data(), {geometry, output.size()}, divisor(), output.data()});
   }
 
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;
     const auto dy = call.output_grad<float>(0);
     const auto dx = call.input_grad<float>(0);
-    const auto way = Sliding::of(this->window(dx.shape()), dx.shape(), dy.shape());
-    std::int64_t* places = nullptr;
+    const auto geometry = Sliding::of(this->window(dx.shape()), dx.shape(), dy.shape());
+    std::int64_t* indices = nullptr;
     if (this->pooling() == Pooling::max) {
-      places = call.workspace<std::int64_t>(static_cast<std::size_t>(dy.size()));
-      each_window(
-          call, way, dy.size(),
-          pooling::LargestOfWindow{call.input<float>(0).data(), {way, dy.size()}, nullptr, places});
+      indices = call.workspace<std::int64_t>(static_cast<std::size_t>(dy.size()));
+      each_window(call, geometry, dy.size(),
+                  pooling::MaxOfWindow{
+                      call.input<float>(0).data(), {geometry, dy.size()}, nullptr, indices});
     }
     tenon::gpu::for_each(
         call, dx.size(),
-        pooling::ElementGradient(dy.data(), places, way, divisor(), dx.data(), dx.size()));
+        pooling::ElementGradient(dy.data(), indices, geometry, divisor(), dx.data(), dx.size()));
   }
 
  private:
   pooling::Divisor divisor() const { return pooling::Divisor{this->pooling() == Pooling::inside}; }
 
   template <class Body>
-  static void each_window(const tenon::Call& call, const Sliding& way, std::int64_t windows,
+  static void each_window(const tenon::Call& call, const Sliding& geometry, std::int64_t windows,
                           const Body& body) {
-    const auto taps = Sliding::count(way.kernel);
-    for_each_team(call, windows, taps, taps <= 1024, body);
+    const auto taps = Sliding::count(geometry.kernel);
+    for_each_group(call, windows, taps, taps <= 1024, body);
   }
 };

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "onednn/chunk_arrays.hpp"
 #include "onednn/chunks.hpp"
 #include "onednn/layout.hpp"
-#include "onednn/parts.hpp"
 #include "shared/window_partition.hpp"
 
 /// The configuration of a pooling. Backward supports plain tensors only.
@@ -34,9 +34,10 @@ class PoolingKernel {
                        data_[axis + 2] - window.pad[axis]);
     }
     // Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
-    const WindowPartition parts(window, shape.data, shape.output);
+    const WindowPartition partition(window, shape.data, shape.output);
     const bool rows = layout_ == onednn::Layout::channels_last && shape.data.size() > 1 << 18;
-    if (data_[0] > 0) parts_ = rows ? parts.of_rows(max_chunks) : parts.of_samples(max_chunks);
+    if (data_[0] > 0)
+      chunks_ = rows ? partition.of_rows(max_chunks) : partition.of_samples(max_chunks);
   }
 
   std::size_t bytes() const { return steps_.size() * onednn::Step::bytes; }  // backward has as few
@@ -45,13 +46,13 @@ class PoolingKernel {
     if (steps_.empty()) onednn::use([&] { make_steps(); });
     const auto in = onednn::strides_of(data_, layout_), out = onednn::strides_of(output_, layout_);
     call.parallel_for(
-        static_cast<std::int64_t>(parts_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        static_cast<std::int64_t>(chunks_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
           onednn::use([&] {
             for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-              const auto& part = parts_[i];
-              const void* const ports[] = {data + part.sample * in[0] + part.data_row * in[2],
-                                           output + part.sample * out[0] + part.row * out[2]};
-              steps_[step_of_part_[i]].run(ports);
+              const auto& chunk = chunks_[i];
+              const void* const ports[] = {data + chunk.sample * in[0] + chunk.data_row * in[2],
+                                           output + chunk.sample * out[0] + chunk.row * out[2]};
+              steps_[step_indices_[i]].run(ports);
             }
           });
         });
@@ -84,25 +85,25 @@ class PoolingKernel {
   /// Creates a step for each size of chunk.
   void make_steps() {
     std::vector<WindowChunk> made;
-    for (const auto& part : parts_) {
+    for (const auto& chunk : chunks_) {
       const auto found = std::find_if(made.begin(), made.end(),
-                                      [&](const WindowChunk& other) { return part.like(other); });
-      step_of_part_.push_back(static_cast<std::size_t>(found - made.begin()));
+                                      [&](const WindowChunk& other) { return chunk.like(other); });
+      step_indices_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
-      made.push_back(part);
-      steps_.push_back(forward_step(part));
+      made.push_back(chunk);
+      steps_.push_back(forward_step(chunk));
     }
   }
 
-  dnnl::pooling_forward::primitive_desc description(const WindowChunk& part,
+  dnnl::pooling_forward::primitive_desc description(const WindowChunk& chunk,
                                                     dnnl::prop_kind kind) const {
     auto data = data_, output = output_, before = before_, after = after_;
-    data[0] = output[0] = part.samples;
-    data[2] = part.data_rows;
-    output[2] = part.rows;
-    if (part.rows < output_[2]) {
-      before[0] = part.before;
-      after[0] = part.after;
+    data[0] = output[0] = chunk.samples;
+    data[2] = chunk.data_rows;
+    output[2] = chunk.rows;
+    if (chunk.rows < output_[2]) {
+      before[0] = chunk.before;
+      after[0] = chunk.after;
     }
     return {dnnl::pooling_forward::desc(kind, algorithm_, onednn::dense(data, layout_),
                                         onednn::dense(output, layout_), stride_, kernel_, before,
@@ -111,19 +112,19 @@ class PoolingKernel {
   }
 
   /// Ports: data, output.
-  onednn::Step forward_step(const WindowChunk& part) const {
-    const auto made = description(part, dnnl::prop_kind::forward_inference);
+  onednn::Step forward_step(const WindowChunk& chunk) const {
+    const auto made = description(chunk, dnnl::prop_kind::forward_inference);
     const std::vector<onednn::Port> ports{{DNNL_ARG_SRC, made.src_desc(), made.src_desc()},
                                           {DNNL_ARG_DST, made.dst_desc(), made.dst_desc(), true}};
     return {dnnl::pooling_forward(made), made.scratchpad_desc(), ports};
   }
 
-  WindowChunk samples_alone(std::int64_t samples) const {
-    WindowChunk part{};
-    part.samples = samples;
-    part.rows = output_[2];
-    part.data_rows = data_[2];
-    return part;
+  WindowChunk whole_samples(std::int64_t samples) const {
+    WindowChunk chunk{};
+    chunk.samples = samples;
+    chunk.rows = output_[2];
+    chunk.data_rows = data_[2];
+    return chunk;
   }
 
   /// Ports: output gradient, data gradient.
@@ -133,7 +134,7 @@ class PoolingKernel {
         Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_,
                        kernel_, before_, after_),
         onednn::with_own_scratchpad(), onednn::cpu(),
-        description(samples_alone(samples), dnnl::prop_kind::forward_training));
+        description(whole_samples(samples), dnnl::prop_kind::forward_training));
     const std::vector<onednn::Port> ports{
         {DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},
         {DNNL_ARG_DIFF_SRC, made.diff_src_desc(), made.diff_src_desc(), true}};
@@ -150,8 +151,8 @@ class PoolingKernel {
   dnnl::algorithm algorithm_;
   onednn::Layout layout_;
   onednn::Dims data_, output_, kernel_, stride_, before_, after_;
-  std::vector<WindowChunk> parts_;
-  std::vector<std::size_t> step_of_part_;
+  std::vector<WindowChunk> chunks_;
+  std::vector<std::size_t> step_indices_;
   std::vector<onednn::Step> steps_;  // of forward
   std::optional<onednn::Chunks> backward_;
 };

@@ -26,58 +26,60 @@ class PoolingLoops {
   }
 
   template <class T>
-  void largest(const tenon::Call& call, const T* data, T* output, std::int64_t* indices,
-               bool column_major) const {
-    each_window(call, [&](std::int64_t plane, std::int64_t place, const Taps& taps) {
+  void max_pool(const tenon::Call& call, const T* data, T* output, std::int64_t* indices,
+                bool column_major) const {
+    each_window(call, [&](std::int64_t plane, std::int64_t position, const Taps& taps) {
       T found = least<T>();
-      const auto at = largest_of(
+      const auto at = argmax(
           taps, [&](std::int64_t i) { return data[in(plane, i)]; }, found);
-      if (output) output[out(plane, place)] = found;
+      if (output) output[out(plane, position)] = found;
       if (indices)
-        indices[plane * places() + place] = plane * size() + (column_major ? transposed(at) : at);
+        indices[plane * positions() + position] =
+            plane * size() + (column_major ? transposed(at) : at);
     });
   }
 
   template <class T>
   void average(const tenon::Call& call, const T* data, T* output, bool inside) const {
-    each_window(call, [&](std::int64_t plane, std::int64_t place, const Taps& taps) {
+    each_window(call, [&](std::int64_t plane, std::int64_t position, const Taps& taps) {
       Wide<T> sum = 0;
       std::int64_t count = 0;
       each_tap(taps,
                [&](std::int64_t i) { sum += static_cast<Wide<T>>(data[in(plane, i)]), ++count; });
       const auto divisor = inside ? count : taps.counted;
-      output[out(plane, place)] = T(divisor > 0 ? sum / static_cast<Wide<T>>(divisor) : Wide<T>(0));
+      output[out(plane, position)] =
+          T(divisor > 0 ? sum / static_cast<Wide<T>>(divisor) : Wide<T>(0));
     });
   }
 
   /// For plain tensors: each window's gradient goes to its first NaN or first maximum, or evenly to
   /// all elements.
   template <class T>
-  void largest_back(const tenon::Call& call, const T* data, const T* dy, T* dx) const {
+  void max_pool_back(const tenon::Call& call, const T* data, const T* dy, T* dx) const {
     each_plane_back(call, dx,
-                    [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
+                    [&](std::int64_t plane, std::int64_t position, const Taps& taps, auto* sums) {
                       T found = least<T>();
                       if (taps.empty()) return;
-                      sums[largest_of(
+                      sums[argmax(
                           taps, [&](std::int64_t i) { return data[in(plane, i)]; }, found)] +=
-                          static_cast<Wide<T>>(dy[out(plane, place)]);
+                          static_cast<Wide<T>>(dy[out(plane, position)]);
                     });
   }
   template <class T>
   void average_back(const tenon::Call& call, const T* dy, T* dx, bool inside) const {
     each_plane_back(
-        call, dx, [&](std::int64_t plane, std::int64_t place, const Taps& taps, auto* sums) {
+        call, dx, [&](std::int64_t plane, std::int64_t position, const Taps& taps, auto* sums) {
           const auto divisor = inside ? taps.count() : taps.counted;
           if (divisor == 0) return;
           const auto share =
-              static_cast<Wide<T>>(dy[out(plane, place)]) / static_cast<Wide<T>>(divisor);
+              static_cast<Wide<T>>(dy[out(plane, position)]) / static_cast<Wide<T>>(divisor);
           each_tap(taps, [&](std::int64_t i) { sums[i] += share; });
         });
   }
 
  private:
   struct Axis {
-    std::int64_t size = 1, places = 1, kernel = 1, stride = 1, dilate = 1, pad = 0, pad_end = 0;
+    std::int64_t size = 1, positions = 1, kernel = 1, stride = 1, dilate = 1, pad = 0, pad_end = 0;
   };
   /// Elements of data covered by a window along each axis: first, first + dilate, ... before end.
   struct Taps {
@@ -101,9 +103,13 @@ class PoolingLoops {
   }
 
   std::int64_t size() const { return axes_[0].size * axes_[1].size * axes_[2].size; }
-  std::int64_t places() const { return axes_[0].places * axes_[1].places * axes_[2].places; }
+  std::int64_t positions() const {
+    return axes_[0].positions * axes_[1].positions * axes_[2].positions;
+  }
   std::int64_t in(std::int64_t plane, std::int64_t i) const { return index(plane, i, size()); }
-  std::int64_t out(std::int64_t plane, std::int64_t i) const { return index(plane, i, places()); }
+  std::int64_t out(std::int64_t plane, std::int64_t i) const {
+    return index(plane, i, positions());
+  }
   std::int64_t index(std::int64_t plane, std::int64_t i, std::int64_t count) const {
     return last_ ? (plane / channels_ * count + i) * channels_ + plane % channels_
                  : plane * count + i;
@@ -113,14 +119,14 @@ class PoolingLoops {
     return i / c.size / b.size + (i / c.size % b.size + i % c.size * b.size) * a.size;
   }
 
-  Taps taps_of(std::int64_t place) const {
+  Taps taps_of(std::int64_t position) const {
     Taps taps{};
     taps.counted = 1;
     for (std::size_t i = 3; i-- > 0;) {
       const auto& axis = axes_[i];
-      const auto begin = place % axis.places * axis.stride - axis.pad,
+      const auto begin = position % axis.positions * axis.stride - axis.pad,
                  end = begin + (axis.kernel - 1) * axis.dilate + 1;
-      place /= axis.places;
+      position /= axis.positions;
       taps.step[i] = axis.dilate;
       taps.first[i] =
           begin < 0 ? begin + (-begin + axis.dilate - 1) / axis.dilate * axis.dilate : begin;
@@ -141,7 +147,7 @@ class PoolingLoops {
 
   /// The position of the first NaN, or of the first maximum.
   template <class T, class Element>
-  std::int64_t largest_of(const Taps& taps, const Element& element, T& found) const {
+  std::int64_t argmax(const Taps& taps, const Element& element, T& found) const {
     std::int64_t at = -1;
     each_tap(taps, [&](std::int64_t i) {
       const T value = element(i);
@@ -154,7 +160,7 @@ class PoolingLoops {
 
   template <class Body>
   void each_window(const tenon::Call& call, const Body& body) const {
-    const auto count = places(), taps = axes_[0].kernel * axes_[1].kernel * axes_[2].kernel;
+    const auto count = positions(), taps = axes_[0].kernel * axes_[1].kernel * axes_[2].kernel;
     call.parallel_for(planes_ * count, 1 + 8192 / taps, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) body(i / count, i % count, taps_of(i % count));
     });
@@ -166,8 +172,8 @@ class PoolingLoops {
       std::vector<Wide<T>> sums(static_cast<std::size_t>(size()));
       for (auto plane = begin; plane < end; ++plane) {
         std::fill(sums.begin(), sums.end(), Wide<T>(0));
-        for (std::int64_t place = 0; place < places(); ++place)
-          body(plane, place, taps_of(place), sums.data());
+        for (std::int64_t position = 0; position < positions(); ++position)
+          body(plane, position, taps_of(position), sums.data());
         for (std::int64_t i = 0; i < size(); ++i)
           dx[plane * size() + i] = T(sums[static_cast<std::size_t>(i)]);
       }

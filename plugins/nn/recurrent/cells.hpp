@@ -37,15 +37,17 @@ struct UnitSlopes {
 
 template <class W>
 struct RnnCell {
-  static constexpr int gates = 1, kept = 1, plain_gates = 1;
+  static constexpr int gates = 1, saved = 1, plain_gates = 1;
   static constexpr bool has_cell = false;
   Function function;
 
-  TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const {
+  TENON_FN void sums(const UnitSums<W>& from, W (&to)[saved]) const {
     to[0] = from.of_weight(0) + from.of_recurrent(0);
   }
-  TENON_FN void step(const W (&sums)[kept], std::int64_t, W& h, W&) const { h = function(sums[0]); }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t, W, W, W dh, W) const {
+  TENON_FN void step(const W (&sums)[saved], std::int64_t, W& h, W&) const {
+    h = function(sums[0]);
+  }
+  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t, W, W, W dh, W) const {
     UnitSlopes<W> slopes;
     slopes.sums[0] = dh * function.slope(sums[0]);
     return slopes;
@@ -54,7 +56,7 @@ struct RnnCell {
 
 template <class W>
 struct LstmCell {
-  static constexpr int gates = 4, kept = 4, plain_gates = 4;
+  static constexpr int gates = 4, saved = 4, plain_gates = 4;
   static constexpr bool has_cell = true;
   LstmUnit unit;
   const W* peepholes;  ///< null, or [3 hidden]
@@ -67,14 +69,14 @@ struct LstmCell {
     if (!peepholes) return {{W(0), W(0), W(0)}};
     return {{peepholes[k], peepholes[hidden + k], peepholes[2 * hidden + k]}};
   }
-  TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const {
+  TENON_FN void sums(const UnitSums<W>& from, W (&to)[saved]) const {
     for (int gate = 0; gate < gates; ++gate)
       to[gate] = from.of_weight(gate) + from.of_recurrent(gate);
   }
-  TENON_FN void step(const W (&sums)[kept], std::int64_t k, W& h, W& c) const {
+  TENON_FN void step(const W (&sums)[saved], std::int64_t k, W& h, W& c) const {
     unit.step(sums, peepholes_of(k).of, c, h);
   }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t k, W, W c, W dh, W dc) const {
+  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t k, W, W c, W dh, W dc) const {
     const auto found = unit.back(sums, peepholes_of(k).of, c, dh, dc);
     UnitSlopes<W> slopes;
     for (int i = 0; i < 4; ++i) slopes.sums[i] = found.sums[i];
@@ -86,11 +88,11 @@ struct LstmCell {
 
 template <class W>
 struct GruCell {
-  static constexpr int gates = 3, kept = 4, plain_gates = 2;
+  static constexpr int gates = 3, saved = 4, plain_gates = 2;
   static constexpr bool has_cell = false;
   GruUnit unit;
 
-  TENON_FN void sums(const UnitSums<W>& from, W (&to)[kept]) const {
+  TENON_FN void sums(const UnitSums<W>& from, W (&to)[saved]) const {
     to[0] = from.of_weight(0) + from.of_recurrent(0);
     to[1] = sum_of_r(from);
     to[2] = from.of_weight(2);
@@ -99,10 +101,10 @@ struct GruCell {
   TENON_FN W sum_of_r(const UnitSums<W>& from) const {
     return from.of_weight(1) + from.of_recurrent(1);
   }
-  TENON_FN void step(const W (&sums)[kept], std::int64_t, W& h, W&) const {
+  TENON_FN void step(const W (&sums)[saved], std::int64_t, W& h, W&) const {
     h = unit.step(sums, h);
   }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[kept], std::int64_t, W h, W, W dh, W) const {
+  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t, W h, W, W dh, W) const {
     const auto found = unit.back(sums, h, dh);
     UnitSlopes<W> slopes;
     slopes.sums[0] = found.z, slopes.sums[1] = found.r, slopes.sums[2] = found.candidate;

@@ -119,8 +119,8 @@ struct Function {
 
  private:
   template <class T>
-  TENON_FN static T between(T x, T least, T most) {
-    return x < least ? least : x > most ? most : x;
+  TENON_FN static T between(T x, T min, T max) {
+    return x < min ? min : x > max ? max : x;
   }
 };
 

@@ -31,53 +31,55 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
   const Layer<T> of(op, call, gates, has_cell);
   const auto hidden = of.hidden, rows = of.rows, features = of.features;
   // per step: the gradients of its sums, h, and the input of the last block
-  const auto samples = of.ways * of.batch, kept = 2 * rows + 2 * hidden;
+  const auto samples = of.num_directions * of.batch, saved = 2 * rows + 2 * hidden;
   const auto number = [](std::int64_t count) {
     return std::vector<W>(static_cast<std::size_t>(count), W(0));
   };
-  auto all = number(samples * of.steps * kept),
-       dx = number(of.ways * of.batch * of.steps * features), dh0 = number(samples * hidden),
-       dc0 = number(has_cell ? samples * hidden : 0), dextra = number(samples * extra);
-  const auto given = [&](int output) {
+  auto all = number(samples * of.steps * saved),
+       dx = number(of.num_directions * of.batch * of.steps * features),
+       dh0 = number(samples * hidden), dc0 = number(has_cell ? samples * hidden : 0),
+       dextra = number(samples * extra);
+  const auto grad_or_null = [&](int output) {
     return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
   };
-  const T *const dy = given(0), *const dlast_h = given(1),
-                 *const dlast_c = has_cell ? given(2) : nullptr;
+  const T *const dy = grad_or_null(0), *const dlast_h = grad_or_null(1),
+                 *const dlast_c = has_cell ? grad_or_null(2) : nullptr;
   call.parallel_for(samples, 1, [&](std::int64_t begin, std::int64_t end) {
     auto memory = number(2 * (of.steps + 1) * hidden + 2 * hidden + features + scratch);
     W *const states = memory.data(), *const cells = states + (of.steps + 1) * hidden,
              *const dh = cells + (of.steps + 1) * hidden;
     W *const dc = dh + hidden, *const x = dc + hidden, *const rest = x + features;
     for (auto i = begin; i < end; ++i) {
-      const auto way = i / of.batch, n = i % of.batch, length = of.length(n);
-      const auto& matrices = of.matrices_of(way);
-      of.start(of.initial_h, way, n, states), of.start(of.initial_c, way, n, cells);
+      const auto direction_index = i / of.batch, n = i % of.batch, length = of.length(n);
+      const auto& matrices = of.matrices_of(direction_index);
+      of.start(of.initial_h, direction_index, n, states),
+          of.start(of.initial_c, direction_index, n, cells);
       for (std::int64_t step = 0; step < length; ++step) {
         W *const h = states + (step + 1) * hidden, *const c = cells + (step + 1) * hidden;
         std::copy_n(h - hidden, hidden, h), std::copy_n(c - hidden, hidden, c);
-        of.read(of.time(way, n, step), n, x);
-        cell(matrices, way, x, h, c, rest);
+        of.read(of.time(direction_index, n, step), n, x);
+        cell(matrices, direction_index, x, h, c, rest);
       }
       for (std::int64_t k = 0; k < hidden; ++k) {
-        dh[k] = dlast_h ? static_cast<W>(dlast_h[of.state_at(way, n) + k]) : W(0);
-        dc[k] = dlast_c ? static_cast<W>(dlast_c[of.state_at(way, n) + k]) : W(0);
+        dh[k] = dlast_h ? static_cast<W>(dlast_h[of.state_at(direction_index, n) + k]) : W(0);
+        dc[k] = dlast_c ? static_cast<W>(dlast_c[of.state_at(direction_index, n) + k]) : W(0);
       }
       for (auto step = length; step-- > 0;) {
-        const auto t = of.time(way, n, step);
+        const auto t = of.time(direction_index, n, step);
         for (std::int64_t k = 0; dy && k < hidden; ++k)
-          dh[k] += static_cast<W>(dy[of.output_at(t, way, n) + k]);
+          dh[k] += static_cast<W>(dy[of.output_at(t, direction_index, n) + k]);
         of.read(t, n, x);
         const W* const h = states + step * hidden;
-        W *const sums = all.data() + (i * of.steps + t) * kept, *const inputs = sums + 2 * rows;
+        W *const sums = all.data() + (i * of.steps + t) * saved, *const inputs = sums + 2 * rows;
         std::copy_n(h, hidden, inputs), std::copy_n(h, hidden, inputs + hidden);
-        back(matrices, way,
+        back(matrices, direction_index,
              StepBack<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows, inputs + hidden,
                          dextra.data() + i * extra, rest});
         matrices.add_gradient(matrices.weight, sums, features, 0, rows,
                               dx.data() + (i * of.steps + t) * features);
       }
-      std::copy_n(dh, hidden, dh0.data() + of.state_at(way, n));
-      if (has_cell) std::copy_n(dc, hidden, dc0.data() + of.state_at(way, n));
+      std::copy_n(dh, hidden, dh0.data() + of.state_at(direction_index, n));
+      if (has_cell) std::copy_n(dc, hidden, dc0.data() + of.state_at(direction_index, n));
     }
   });
 
@@ -89,21 +91,22 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
       for (auto i = begin; i < end; ++i) store(call.write(input), to.data()[i], value(i));
     });
   };
-  const auto sum = [&](std::int64_t way, const auto& term) {
+  const auto sum = [&](std::int64_t direction_index, const auto& term) {
     W result = 0;
     for (std::int64_t n = 0; n < of.batch; ++n)
       for (std::int64_t t = 0; t < of.length(n); ++t)
-        result += term(all.data() + ((way * of.batch + n) * of.steps + t) * kept, t, n);
+        result +=
+            term(all.data() + ((direction_index * of.batch + n) * of.steps + t) * saved, t, n);
     return result;
   };
   put("data", 0, [&](std::int64_t i) {
-    const auto k = i % features, place = i / features,
-               t = op.batch_first ? place % of.steps : place / of.batch;
-    const auto n = op.batch_first ? place / of.steps : place % of.batch;
+    const auto k = i % features, sample_step = i / features,
+               t = op.batch_first ? sample_step % of.steps : sample_step / of.batch;
+    const auto n = op.batch_first ? sample_step / of.steps : sample_step % of.batch;
     W result = 0;
-    for (std::int64_t way = 0; way < of.ways; ++way)
-      result +=
-          dx[static_cast<std::size_t>((((way * of.batch + n) * of.steps) + t) * features + k)];
+    for (std::int64_t direction_index = 0; direction_index < of.num_directions; ++direction_index)
+      result += dx[static_cast<std::size_t>(
+          (((direction_index * of.batch + n) * of.steps) + t) * features + k)];
     return result;
   });
   put("weight", 1, [&](std::int64_t i) {

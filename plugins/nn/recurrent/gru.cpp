@@ -14,8 +14,8 @@ struct Gru : GruLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units(*this, call);
-      const auto back = [&](const auto& of, std::int64_t way, const auto& at) {
-        units.back(of, way, at);
+      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        units.back(of, direction_index, at);
       };
       recurrent::run_back<T>(*this, call, 3, 5 * units.hidden, false, units, back);
     });
@@ -29,12 +29,15 @@ struct Gru : GruLayer {
     std::vector<GruUnit> units;
 
     Units(const Gru& op, const tenon::Call& call) : hidden(call.input_type(2).shape[2]) {
-      for (std::int64_t way = 0; way < op.directions(); ++way) units.push_back(op.unit_of(way));
+      for (std::int64_t direction_index = 0; direction_index < op.directions(); ++direction_index)
+        units.push_back(op.unit_of(direction_index));
     }
-    const GruUnit& unit(std::int64_t way) const { return units[static_cast<std::size_t>(way)]; }
+    const GruUnit& unit(std::int64_t direction_index) const {
+      return units[static_cast<std::size_t>(direction_index)];
+    }
 
     /// sums: four blocks, as in GruUnit. `reset` receives the factor of recurrent for the last one.
-    void add_sums(const Matrices& of, std::int64_t way, const W* x, const W* h, W* sums,
+    void add_sums(const Matrices& of, std::int64_t direction_index, const W* x, const W* h, W* sums,
                   W* reset) const {
       const auto size = static_cast<std::size_t>(hidden);
       W *const r = sums + hidden, *const recurrent = sums + 3 * hidden;
@@ -43,7 +46,7 @@ struct Gru : GruLayer {
       of.add_product(of.weight, x, of.features, 0, 3 * hidden, sums);
       of.add_product(of.recurrent, h, hidden, 0, 2 * hidden, sums);
       std::copy_n(of.recurrent_bias.data() + 2 * hidden, hidden, recurrent);
-      for (std::int64_t k = 0; k < hidden; ++k) reset[k] = unit(way).reset(r[k], h[k]);
+      for (std::int64_t k = 0; k < hidden; ++k) reset[k] = unit(direction_index).reset(r[k], h[k]);
       of.add_product(of.recurrent, reset, hidden, 2 * hidden, hidden, recurrent);
     }
 
@@ -54,17 +57,20 @@ struct Gru : GruLayer {
       return {{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}};
     }
 
-    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W* reset,
+    void operator()(const Matrices& of, std::int64_t direction_index, const W* x, W* h, W* reset,
                     W* sums) const {
-      add_sums(of, way, x, h, sums, reset);  // there is no cell, so that its memory is free
-      for (std::int64_t k = 0; k < hidden; ++k) h[k] = unit(way).step(at(sums, k).of, h[k]);
+      add_sums(of, direction_index, x, h, sums,
+               reset);  // there is no cell, so that its memory is free
+      for (std::int64_t k = 0; k < hidden; ++k)
+        h[k] = unit(direction_index).step(at(sums, k).of, h[k]);
     }
 
-    void back(const Matrices& of, std::int64_t way, const recurrent::StepBack<W>& at_step) const {
+    void back(const Matrices& of, std::int64_t direction_index,
+              const recurrent::StepBack<W>& at_step) const {
       W *const sums = at_step.scratch, *const dreset = sums + 4 * hidden;
-      add_sums(of, way, at_step.x, at_step.h, sums, at_step.last_block);
+      add_sums(of, direction_index, at_step.x, at_step.h, sums, at_step.last_block);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto slopes = unit(way).back(at(sums, k).of, at_step.h[k], at_step.dh[k]);
+        const auto slopes = unit(direction_index).back(at(sums, k).of, at_step.h[k], at_step.dh[k]);
         at_step.sums[k] = slopes.z;
         at_step.sums[hidden + k] = slopes.r;
         at_step.sums[2 * hidden + k] = slopes.candidate;
@@ -75,8 +81,9 @@ struct Gru : GruLayer {
       of.add_gradient(of.recurrent, at_step.recurrent_sums + 2 * hidden, hidden, 2 * hidden, hidden,
                       dreset);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto slopes = unit(way).reset_back(sums[hidden + k], at_step.h[k], dreset[k],
-                                                 at_step.sums[hidden + k]);
+        const auto slopes =
+            unit(direction_index)
+                .reset_back(sums[hidden + k], at_step.h[k], dreset[k], at_step.sums[hidden + k]);
         at_step.sums[hidden + k] = slopes.r;
         at_step.dh[k] += slopes.h;
       }

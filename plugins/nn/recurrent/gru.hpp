@@ -80,9 +80,9 @@ struct GruLayer : Recurrent {
   void infer(tenon::Infer& io) const { infer_tensors(io, 3, 2); }
 
  protected:
-  GruUnit unit_of(std::int64_t way) const {
+  GruUnit unit_of(std::int64_t direction_index) const {
     const auto functions = recurrent::functions_of(*this, 2);
-    return {functions[static_cast<std::size_t>(2 * way)],
-            functions[static_cast<std::size_t>(2 * way + 1)], linear_before_reset};
+    return {functions[static_cast<std::size_t>(2 * direction_index)],
+            functions[static_cast<std::size_t>(2 * direction_index + 1)], linear_before_reset};
   }
 };

@@ -14,8 +14,8 @@ struct Lstm : LstmLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Cells<T> cells(*this, call);
-      const auto back = [&](const auto& of, std::int64_t way, const auto& at) {
-        cells.back(of, way, at);
+      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        cells.back(of, direction_index, at);
       };
       recurrent::run_back<T>(*this, call, 4, 4 * cells.hidden, true, cells, back, "peepholes",
                              3 * cells.hidden);
@@ -33,7 +33,8 @@ struct Lstm : LstmLayer {
 
     Cells(const Lstm& op, const tenon::Call& call)
         : hidden(call.input_type(2).shape[2]), peepholes(recurrent::widened<T>(call, "peepholes")) {
-      for (std::int64_t way = 0; way < op.directions(); ++way) units.push_back(op.unit_of(way));
+      for (std::int64_t direction_index = 0; direction_index < op.directions(); ++direction_index)
+        units.push_back(op.unit_of(direction_index));
     }
 
     /// The four sums of products of a step.
@@ -46,27 +47,30 @@ struct Lstm : LstmLayer {
     struct Unit {
       W sums[4], peepholes[3];
     };
-    Unit unit(std::int64_t way, std::int64_t k, const W* sums) const {
+    Unit unit(std::int64_t direction_index, std::int64_t k, const W* sums) const {
       Unit of{{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}, {}};
       for (std::int64_t gate = 0; gate < 3 && !peepholes.empty(); ++gate)
-        of.peepholes[gate] = peepholes[static_cast<std::size_t>((way * 3 + gate) * hidden + k)];
+        of.peepholes[gate] =
+            peepholes[static_cast<std::size_t>((direction_index * 3 + gate) * hidden + k)];
       return of;
     }
 
-    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W* c, W* sums) const {
+    void operator()(const Matrices& of, std::int64_t direction_index, const W* x, W* h, W* c,
+                    W* sums) const {
       add_sums(of, x, h, sums);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto at = unit(way, k, sums);
-        units[static_cast<std::size_t>(way)].step(at.sums, at.peepholes, c[k], h[k]);
+        const auto at = unit(direction_index, k, sums);
+        units[static_cast<std::size_t>(direction_index)].step(at.sums, at.peepholes, c[k], h[k]);
       }
     }
 
-    void back(const Matrices& of, std::int64_t way, const recurrent::StepBack<W>& at) const {
+    void back(const Matrices& of, std::int64_t direction_index,
+              const recurrent::StepBack<W>& at) const {
       add_sums(of, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto own = unit(way, k, at.scratch);
-        const auto slopes = units[static_cast<std::size_t>(way)].back(own.sums, own.peepholes,
-                                                                      at.c[k], at.dh[k], at.dc[k]);
+        const auto own = unit(direction_index, k, at.scratch);
+        const auto slopes = units[static_cast<std::size_t>(direction_index)].back(
+            own.sums, own.peepholes, at.c[k], at.dh[k], at.dc[k]);
         for (int gate = 0; gate < 4; ++gate) at.sums[gate * hidden + k] = slopes.sums[gate];
         for (int gate = 0; gate < 3; ++gate) at.extra[gate * hidden + k] += slopes.peepholes[gate];
         at.dc[k] = slopes.c;

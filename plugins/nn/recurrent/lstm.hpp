@@ -20,20 +20,20 @@ struct LstmUnit {
   struct Slopes {
     W sums[4], peepholes[3], c;
   };
-  /// Gradients, given those of the state h and of c after the step; `before` is c before it.
+  /// Gradients, given those of the state h and of c after the step; `previous_c` is c before it.
   template <class W>
-  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W before, W dh,
-                          W dc_behind) const {
-    const W in = sums[0] + peepholes[0] * before, in_f = sums[2] + peepholes[2] * before;
+  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W previous_c, W dh,
+                          W dc_next) const {
+    const W in = sums[0] + peepholes[0] * previous_c, in_f = sums[2] + peepholes[2] * previous_c;
     const W i = gate(in), f = input_forget ? 1 - i : gate(in_f), g = candidate(sums[3]);
-    const W c = f * before + i * g, in_o = sums[1] + peepholes[1] * c;
+    const W c = f * previous_c + i * g, in_o = sums[1] + peepholes[1] * c;
     const W d_o = dh * output(c) * gate.slope(in_o);
-    const W dc = dc_behind + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1],
-            df = dc * before;
+    const W dc = dc_next + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1],
+            df = dc * previous_c;
     const W d_i = (dc * g - (input_forget ? df : W(0))) * gate.slope(in),
             d_f = input_forget ? W(0) : df * gate.slope(in_f);
     return {{d_i, d_o, d_f, dc * i * candidate.slope(sums[3])},
-            {d_i * before, d_o * c, d_f * before},
+            {d_i * previous_c, d_o * c, d_f * previous_c},
             dc * f + d_i * peepholes[0] + d_f * peepholes[2]};
   }
 };
@@ -81,9 +81,9 @@ struct LstmLayer : Recurrent {
   }
 
  protected:
-  LstmUnit unit_of(std::int64_t way) const {
+  LstmUnit unit_of(std::int64_t direction_index) const {
     const auto functions = recurrent::functions_of(*this, 3);
-    const auto* const own = &functions[static_cast<std::size_t>(3 * way)];
+    const auto* const own = &functions[static_cast<std::size_t>(3 * direction_index)];
     LstmUnit unit{own[0], own[1], own[2], input_forget};
     unit.output.clip = 0;  // of cells: onnxruntime does not clip them
     return unit;

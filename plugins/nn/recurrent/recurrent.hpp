@@ -105,22 +105,23 @@ struct Recurrent : tenon::Operator {
     auto hidden = recurrent.has_rank() ? recurrent[2] : any;
     if (hidden == any && weight.has_rank() && weight[1] != any) hidden = weight[1] / gates;
     const auto rows = hidden == any ? any : gates * hidden;
-    const std::int64_t ways = directions();
-    require_fit(io, "weight", {ways, rows, features});
-    require_fit(io, "recurrent", {ways, rows, hidden});
-    if (io.has_input("bias")) require_fit(io, "bias", {ways, hidden == any ? any : 2 * rows});
+    const std::int64_t num_directions = directions();
+    require_fit(io, "weight", {num_directions, rows, features});
+    require_fit(io, "recurrent", {num_directions, rows, hidden});
+    if (io.has_input("bias"))
+      require_fit(io, "bias", {num_directions, hidden == any ? any : 2 * rows});
     if (io.has_input("lengths")) require_fit(io, "lengths", {batch});
-    const auto state =
-        batch_first ? tenon::Shape{batch, ways, hidden} : tenon::Shape{ways, batch, hidden};
+    const auto state = batch_first ? tenon::Shape{batch, num_directions, hidden}
+                                   : tenon::Shape{num_directions, batch, hidden};
     if (io.has_input("initial_h")) require_fit(io, "initial_h", state);
-    io.set_output(0, batch_first ? tenon::Shape{batch, steps, ways, hidden}
-                                 : tenon::Shape{steps, ways, batch, hidden});
+    io.set_output(0, batch_first ? tenon::Shape{batch, steps, num_directions, hidden}
+                                 : tenon::Shape{steps, num_directions, batch, hidden});
     io.set_output(1, state);
   }
 
   static void require_fit(tenon::Infer& io, const char* name, const tenon::Shape& needed) {
-    const auto given = io.input(name).shape;
-    io.require(fits(given, needed), name, " is ", given, " but needs ", needed);
+    const auto found = io.input(name).shape;
+    io.require(fits(found, needed), name, " is ", found, " but needs ", needed);
     io.set_input(name, needed);
   }
 

@@ -14,8 +14,8 @@ struct Rnn : RnnLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
-      const auto back = [&](const auto& of, std::int64_t way, const auto& at) {
-        units.back(of, way, at);
+      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        units.back(of, direction_index, at);
       };
       recurrent::run_back<T>(*this, call, 1, call.input_type(2).shape[2], false, units, back);
     });
@@ -34,17 +34,19 @@ struct Rnn : RnnLayer {
       of.add_product(of.recurrent, h, of.hidden, 0, of.rows, sums);
     }
 
-    void operator()(const Matrices& of, std::int64_t way, const W* x, W* h, W*, W* sums) const {
+    void operator()(const Matrices& of, std::int64_t direction_index, const W* x, W* h, W*,
+                    W* sums) const {
       add_sums(of, x, h, sums);
       for (std::int64_t k = 0; k < of.hidden; ++k)
-        h[k] = functions[static_cast<std::size_t>(way)](sums[k]);
+        h[k] = functions[static_cast<std::size_t>(direction_index)](sums[k]);
     }
 
-    void back(const Matrices& of, std::int64_t way, const recurrent::StepBack<W>& at) const {
+    void back(const Matrices& of, std::int64_t direction_index,
+              const recurrent::StepBack<W>& at) const {
       add_sums(of, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < of.hidden; ++k)
         at.sums[k] = at.recurrent_sums[k] =
-            at.dh[k] * functions[static_cast<std::size_t>(way)].slope(at.scratch[k]);
+            at.dh[k] * functions[static_cast<std::size_t>(direction_index)].slope(at.scratch[k]);
       std::fill_n(at.dh, of.hidden, W(0));
       of.add_gradient(of.recurrent, at.sums, of.hidden, 0, of.rows, at.dh);
     }

@@ -24,7 +24,7 @@ struct RnnLayer : Recurrent {
   void infer(tenon::Infer& io) const { infer_tensors(io, 1, 1); }
 
  protected:
-  recurrent::Function unit_of(std::int64_t way) const {
-    return recurrent::functions_of(*this, 1)[static_cast<std::size_t>(way)];
+  recurrent::Function unit_of(std::int64_t direction_index) const {
+    return recurrent::functions_of(*this, 1)[static_cast<std::size_t>(direction_index)];
   }
 };

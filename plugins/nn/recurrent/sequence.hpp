@@ -61,7 +61,7 @@ template <class T>
 struct Layer {
   using W = Wide<T>;
   const Recurrent& op;
-  std::int64_t steps, batch, features, ways, hidden, rows;
+  std::int64_t steps, batch, features, num_directions, hidden, rows;
   std::vector<Matrices<W>> matrices;  ///< one for each direction
   std::vector<W> initial_h, initial_c;
   const std::int32_t* lengths;
@@ -73,7 +73,7 @@ struct Layer {
         steps(call.input_type(0).shape[of.batch_first ? 1 : 0]),
         batch(call.input_type(0).shape[of.batch_first ? 0 : 1]),
         features(call.input_type(0).shape[2]),
-        ways(of.directions()),
+        num_directions(of.directions()),
         hidden(call.input_type(2).shape[2]),
         rows(gates * hidden),
         initial_h(widened<T>(call, "initial_h")),
@@ -82,19 +82,21 @@ struct Layer {
     if (has_cell) initial_c = widened<T>(call, "initial_c");
     const auto weight = widened<T>(call, "weight"), recurrent = widened<T>(call, "recurrent"),
                bias = widened<T>(call, "bias");
-    for (std::int64_t way = 0; way < ways; ++way) {
-      Matrices<W> made{features,
-                       hidden,
-                       rows,
-                       transposed(weight.data() + way * rows * features, rows, features),
-                       transposed(recurrent.data() + way * rows * hidden, rows, hidden),
-                       {},
-                       {}};
+    for (std::int64_t direction_index = 0; direction_index < num_directions; ++direction_index) {
+      Matrices<W> made{
+          features,
+          hidden,
+          rows,
+          transposed(weight.data() + direction_index * rows * features, rows, features),
+          transposed(recurrent.data() + direction_index * rows * hidden, rows, hidden),
+          {},
+          {}};
       made.bias.assign(static_cast<std::size_t>(rows), W(0));
       made.recurrent_bias = made.bias;
       if (!bias.empty()) {
-        std::copy_n(bias.data() + way * 2 * rows, rows, made.bias.data());
-        std::copy_n(bias.data() + way * 2 * rows + rows, rows, made.recurrent_bias.data());
+        std::copy_n(bias.data() + direction_index * 2 * rows, rows, made.bias.data());
+        std::copy_n(bias.data() + direction_index * 2 * rows + rows, rows,
+                    made.recurrent_bias.data());
       }
       matrices.push_back(std::move(made));
     }
@@ -103,29 +105,33 @@ struct Layer {
         throw tenon::Error("lengths contains ", lengths[n], ", but there are ", steps, " steps");
   }
 
-  const Matrices<W>& matrices_of(std::int64_t way) const {
-    return matrices[static_cast<std::size_t>(way)];
+  const Matrices<W>& matrices_of(std::int64_t direction_index) const {
+    return matrices[static_cast<std::size_t>(direction_index)];
   }
   std::int64_t length(std::int64_t n) const { return lengths ? lengths[n] : steps; }
   /// Index in the sequence of step `step` of the computation.
-  std::int64_t time(std::int64_t way, std::int64_t n, std::int64_t step) const {
-    return op.direction == Direction::reverse || way == 1 ? length(n) - 1 - step : step;
+  std::int64_t time(std::int64_t direction_index, std::int64_t n, std::int64_t step) const {
+    return op.direction == Direction::reverse || direction_index == 1 ? length(n) - 1 - step : step;
   }
   std::int64_t data_at(std::int64_t t, std::int64_t n) const {
     return (op.batch_first ? n * steps + t : t * batch + n) * features;
   }
-  std::int64_t state_at(std::int64_t way, std::int64_t n) const {
-    return (op.batch_first ? n * ways + way : way * batch + n) * hidden;
+  std::int64_t state_at(std::int64_t direction_index, std::int64_t n) const {
+    return (op.batch_first ? n * num_directions + direction_index : direction_index * batch + n) *
+           hidden;
   }
-  std::int64_t output_at(std::int64_t t, std::int64_t way, std::int64_t n) const {
-    return (op.batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
+  std::int64_t output_at(std::int64_t t, std::int64_t direction_index, std::int64_t n) const {
+    return (op.batch_first ? (n * steps + t) * num_directions + direction_index
+                           : (t * num_directions + direction_index) * batch + n) *
+           hidden;
   }
 
-  void start(const std::vector<W>& from, std::int64_t way, std::int64_t n, W* to) const {
+  void start(const std::vector<W>& from, std::int64_t direction_index, std::int64_t n,
+             W* to) const {
     if (from.empty())
       std::fill_n(to, hidden, W(0));
     else
-      std::copy_n(from.data() + state_at(way, n), hidden, to);
+      std::copy_n(from.data() + state_at(direction_index, n), hidden, to);
   }
   void read(std::int64_t t, std::int64_t n, W* x) const {
     const T* const from = data + data_at(t, n);
@@ -145,24 +151,26 @@ void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::
   T* const last_h = call.write(1) != tenon::Write::none ? call.output<T>(1).data() : nullptr;
   T* const last_c =
       has_cell && call.write(2) != tenon::Write::none ? call.output<T>(2).data() : nullptr;
-  call.parallel_for(of.ways * of.batch, 1, [&](std::int64_t begin, std::int64_t end) {
+  call.parallel_for(of.num_directions * of.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<W> memory(static_cast<std::size_t>(2 * hidden + of.features + scratch));
     W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden,
              *const rest = x + of.features;
     for (auto i = begin; i < end; ++i) {
-      const auto way = i / of.batch, n = i % of.batch, length = of.length(n);
-      of.start(of.initial_h, way, n, h), of.start(of.initial_c, way, n, c);
+      const auto direction_index = i / of.batch, n = i % of.batch, length = of.length(n);
+      of.start(of.initial_h, direction_index, n, h), of.start(of.initial_c, direction_index, n, c);
       for (std::int64_t step = 0; step < length; ++step) {
-        const auto t = of.time(way, n, step);
+        const auto t = of.time(direction_index, n, step);
         of.read(t, n, x);
-        cell(of.matrices_of(way), way, x, h, c, rest);
+        cell(of.matrices_of(direction_index), direction_index, x, h, c, rest);
         for (std::int64_t k = 0; output && k < hidden; ++k)
-          output[of.output_at(t, way, n) + k] = T(h[k]);
+          output[of.output_at(t, direction_index, n) + k] = T(h[k]);
       }
       for (auto t = length; output && t < of.steps; ++t)
-        std::fill_n(output + of.output_at(t, way, n), hidden, T(0));
-      for (std::int64_t k = 0; last_h && k < hidden; ++k) last_h[of.state_at(way, n) + k] = T(h[k]);
-      for (std::int64_t k = 0; last_c && k < hidden; ++k) last_c[of.state_at(way, n) + k] = T(c[k]);
+        std::fill_n(output + of.output_at(t, direction_index, n), hidden, T(0));
+      for (std::int64_t k = 0; last_h && k < hidden; ++k)
+        last_h[of.state_at(direction_index, n) + k] = T(h[k]);
+      for (std::int64_t k = 0; last_c && k < hidden; ++k)
+        last_c[of.state_at(direction_index, n) + k] = T(c[k]);
     }
   });
 }

@@ -20,8 +20,8 @@ struct LayerSizes {
 };
 
 /// The tensors of a call and their layout.
-struct Places : LayerSizes {
-  std::int64_t ways, way;
+struct SequenceLayout : LayerSizes {
+  std::int64_t num_directions, direction_index;
   bool batch_first, reverse;
   const std::int32_t* lengths;  ///< null: all steps
   tenon::gpu::Fault fault;
@@ -40,17 +40,20 @@ struct Places : LayerSizes {
     return batch_first ? n * steps + t : t * batch + n;
   }
   TENON_FN std::int64_t state_at(std::int64_t n) const {
-    return (batch_first ? n * ways + way : way * batch + n) * hidden;
+    return (batch_first ? n * num_directions + direction_index : direction_index * batch + n) *
+           hidden;
   }
   TENON_FN std::int64_t output_at(std::int64_t t, std::int64_t n) const {
-    return (batch_first ? (n * steps + t) * ways + way : (t * ways + way) * batch + n) * hidden;
+    return (batch_first ? (n * steps + t) * num_directions + direction_index
+                        : (t * num_directions + direction_index) * batch + n) *
+           hidden;
   }
 };
 
 /// Copies states [batch, hidden] from or to a tensor. from: null for zeros.
 template <class T>
 struct StartStates {
-  Places of;
+  SequenceLayout of;
   const T* from;
   Wide<T>* to;
 
@@ -61,7 +64,7 @@ struct StartStates {
 };
 template <class T>
 struct PutStates {
-  Places of;
+  SequenceLayout of;
   const Wide<T>* from;
   T* to;
   tenon::Write write = tenon::Write::to;
@@ -78,7 +81,7 @@ struct Products {
   const W *weight, *recurrent, *product, *bias;
 
   template <class Cell>
-  TENON_FN UnitSums<W> unit(const Places& of, std::int64_t row, std::int64_t n,
+  TENON_FN UnitSums<W> unit(const SequenceLayout& of, std::int64_t row, std::int64_t n,
                             std::int64_t k) const {
     return {weight + row * of.rows,
             recurrent + n * Cell::plain_gates * of.hidden,
@@ -93,20 +96,20 @@ struct Products {
 /// Values of all steps stored for backward, in data's rows: previous states, sums, and results of
 /// reset(). Null: none are stored.
 template <class W>
-struct Kept {
+struct SavedValues {
   W *h, *c, *sums, *reset;
 };
 
 /// reset[batch, hidden]: the factor of the last rows of recurrent.
 template <class W, class Cell>
 struct Reset {
-  Places of;
+  SequenceLayout of;
   Cell cell;
   std::int64_t step;
   Products<W> products;
   const W* h;
   W* reset;
-  Kept<W> kept;
+  SavedValues<W> saved;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
@@ -114,32 +117,32 @@ struct Reset {
     if (step >= of.length(n)) return;
     const auto row = of.row(of.time(n, step), n);
     reset[i] = cell.unit.reset(cell.sum_of_r(products.template unit<Cell>(of, row, n, k)), h[i]);
-    if (kept.reset) kept.reset[row * of.hidden + k] = reset[i];
+    if (saved.reset) saved.reset[row * of.hidden + k] = reset[i];
   }
 };
 
 template <class T, class Cell>
 struct MakeStep {
   using W = Wide<T>;
-  Places of;
+  SequenceLayout of;
   Cell cell;
   std::int64_t step;
   Products<W> products;
   W *h, *c;
-  Kept<W> kept;
+  SavedValues<W> saved;
   T* output;  ///< null: not requested
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
     if (step >= of.length(n)) return;
     const auto t = of.time(n, step), row = of.row(t, n);
-    W sums[Cell::kept], none = 0;
+    W sums[Cell::saved], none = 0;
     cell.sums(products.template unit<Cell>(of, row, n, k), sums);
-    if (kept.sums) {
-      for (int j = 0; j < Cell::kept; ++j)
-        kept.sums[(row * Cell::kept + j) * of.hidden + k] = sums[j];
-      kept.h[row * of.hidden + k] = h[i];
-      if constexpr (Cell::has_cell) kept.c[row * of.hidden + k] = c[i];
+    if (saved.sums) {
+      for (int j = 0; j < Cell::saved; ++j)
+        saved.sums[(row * Cell::saved + j) * of.hidden + k] = sums[j];
+      saved.h[row * of.hidden + k] = h[i];
+      if constexpr (Cell::has_cell) saved.c[row * of.hidden + k] = c[i];
     }
     cell.step(sums, k, h[i], Cell::has_cell ? c[i] : none);
     if (output) output[of.output_at(t, n) + k] = T(h[i]);
@@ -156,10 +159,10 @@ struct SumSlopes {
 template <class T, class Cell>
 struct BackStep {
   using W = Wide<T>;
-  Places of;
+  SequenceLayout of;
   Cell cell;
   std::int64_t step;
-  Kept<W> kept;
+  SavedValues<W> saved;
   const T* dy;  ///< null: zeros
   W *dh, *dc;
   SumSlopes<W> slopes;
@@ -174,13 +177,13 @@ struct BackStep {
       return;
     }
     const auto t = of.time(n, step), row = of.row(t, n);
-    W sums[Cell::kept];
-    for (int j = 0; j < Cell::kept; ++j)
-      sums[j] = kept.sums[(row * Cell::kept + j) * of.hidden + k];
+    W sums[Cell::saved];
+    for (int j = 0; j < Cell::saved; ++j)
+      sums[j] = saved.sums[(row * Cell::saved + j) * of.hidden + k];
     const W gradient = dh[i] + (dy ? static_cast<W>(dy[of.output_at(t, n) + k]) : W(0)),
-            c = Cell::has_cell ? kept.c[row * of.hidden + k] : W(0);
-    const auto found =
-        cell.back(sums, k, kept.h[row * of.hidden + k], c, gradient, Cell::has_cell ? dc[i] : W(0));
+            c = Cell::has_cell ? saved.c[row * of.hidden + k] : W(0);
+    const auto found = cell.back(sums, k, saved.h[row * of.hidden + k], c, gradient,
+                                 Cell::has_cell ? dc[i] : W(0));
     for (int gate = 0; gate < Cell::gates; ++gate) {
       const auto at = gate * of.hidden + k;
       slopes.now[n * of.rows + at] = slopes.all[row * of.rows + at] = found.sums[gate];
@@ -195,10 +198,10 @@ struct BackStep {
 /// Runs after the gradient of the result of reset() has been computed.
 template <class W, class Cell>
 struct BackReset {
-  Places of;
+  SequenceLayout of;
   Cell cell;
   std::int64_t step;
-  Kept<W> kept;
+  SavedValues<W> saved;
   const W* dreset;
   W* dh;
   SumSlopes<W> slopes;
@@ -209,8 +212,8 @@ struct BackReset {
     const auto row = of.row(of.time(n, step), n);
     const auto r = of.hidden + k;
     const auto found =
-        cell.unit.reset_back(kept.sums[(row * Cell::kept + 1) * of.hidden + k],
-                             kept.h[row * of.hidden + k], dreset[i], slopes.now[n * of.rows + r]);
+        cell.unit.reset_back(saved.sums[(row * Cell::saved + 1) * of.hidden + k],
+                             saved.h[row * of.hidden + k], dreset[i], slopes.now[n * of.rows + r]);
     slopes.now[n * of.rows + r] = slopes.all[row * of.rows + r] = found.r;
     dh[i] += found.h;
     for (int gate = 0; gate < 2; ++gate)

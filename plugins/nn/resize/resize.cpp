@@ -88,8 +88,8 @@ void resize_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t o
 
 /// The transpose: the gradient of `from`.
 template <class W>
-void spread_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t outer,
-                 std::int64_t inner, const W* dy, W* dx) {
+void scatter_axis(const tenon::Call& call, const ResizeAxis& axis, std::int64_t outer,
+                  std::int64_t inner, const W* dy, W* dx) {
   call.parallel_for(outer, 1 + 16384 / std::max<std::int64_t>(axis.out() * inner * axis.taps(), 1),
                     [&](std::int64_t begin, std::int64_t end) {
                       for (auto o = begin; o < end; ++o) {
@@ -209,7 +209,7 @@ void backward(const tenon::Call& call, const Plan<ResizeAxis>& plan) {
   const auto* const result = along_axes<W>(
       plan, true, plan.out, from, memory,
       [&](const ResizeAxis& axis, std::int64_t outer, std::int64_t inner, const W* source,
-          W* target) { spread_axis(call, axis, outer, inner, source, target); });
+          W* target) { scatter_axis(call, axis, outer, inner, source, target); });
   store_all<T>(call, result, dx.data(), dx.size());
 }
 

@@ -42,16 +42,16 @@ struct ResizeElement {
 /// The transpose: one thread for each line of dx, so that each element has a fixed order of
 /// summation.
 template <class W>
-struct SpreadLine {
+struct ScatterLine {
   AxisTaps axis;
   std::int64_t inner;
   const W* dy;
   W* dx;
 
   TENON_FN void operator()(std::int64_t line) const {
-    const auto outer = line / inner, behind = line % inner;
-    W* const to = dx + outer * axis.in() * inner + behind;
-    const W* const from = dy + outer * axis.out() * inner + behind;
+    const auto outer = line / inner, inner_index = line % inner;
+    W* const to = dx + outer * axis.in() * inner + inner_index;
+    const W* const from = dy + outer * axis.out() * inner + inner_index;
     for (std::int64_t i = 0; i < axis.in(); ++i) to[i * inner] = 0;
     for (std::int64_t i = 0; i < axis.out(); ++i)
       if (!axis.outside(i))
@@ -95,7 +95,7 @@ struct Steps {
   }
 
   /// The largest number of elements between two steps.
-  std::int64_t most() const {
+  std::int64_t max_elements() const {
     auto dims = in;
     std::int64_t found = product(dims, 0, dims.size());
     for (const auto axis : order) {
@@ -155,12 +155,12 @@ struct ResizeCuda : Resize {
       if (output.size() == 0)
         return tenon::gpu::clear(call, dx, static_cast<std::size_t>(data.size()) * sizeof(T));
       using W = resizing::Computed<T>;
-      run<T>(
-          call, plan, {output, data, true}, call.output_grad<T>(0).data(), dx,
-          [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner, const W* dy,
-              W* to) {
-            tenon::gpu::for_each(call, outer * inner, resizing::SpreadLine<W>{axis, inner, dy, to});
-          });
+      run<T>(call, plan, {output, data, true}, call.output_grad<T>(0).data(), dx,
+             [&](const resizing::AxisTaps& axis, std::int64_t outer, std::int64_t inner,
+                 const W* dy, W* to) {
+               tenon::gpu::for_each(call, outer * inner,
+                                    resizing::ScatterLine<W>{axis, inner, dy, to});
+             });
     });
   }
 
@@ -174,7 +174,7 @@ struct ResizeCuda : Resize {
     std::size_t bytes = 0;
     tenon::visit<tenon::any_real>(io.input(0).dtype,
                                   [&]<class T>() { bytes = sizeof(resizing::Computed<T>); });
-    return 2 * bytes * static_cast<std::size_t>(resizing::Steps(from, to, back).most());
+    return 2 * bytes * static_cast<std::size_t>(resizing::Steps(from, to, back).max_elements());
   }
 
   /// Calls step(axis, outer, inner, from, to) for each axis that changes.
@@ -182,9 +182,9 @@ struct ResizeCuda : Resize {
   static void run(const tenon::Call& call, const Plan& plan, const resizing::Steps& steps,
                   const T* from, T* to, const Step& step) {
     using W = resizing::Computed<T>;
-    const auto most = steps.most();
-    W* const memory = call.workspace<W>(static_cast<std::size_t>(2 * most));
-    W* const halves[] = {memory, memory + most};
+    const auto max_elements = steps.max_elements();
+    W* const memory = call.workspace<W>(static_cast<std::size_t>(2 * max_elements));
+    W* const halves[] = {memory, memory + max_elements};
     int turn = 0;
     tenon::gpu::for_each(call, steps.product(steps.in, 0, steps.in.size()),
                          resizing::ConvertNumbers<T, W>{from, halves[turn]});

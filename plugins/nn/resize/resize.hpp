@@ -121,11 +121,11 @@ struct Resize : tenon::Operator {
   void backward(const tenon::Call& call) const;
 
   /// Sizes and scales from parameters or inputs.
-  struct Given {
+  struct RequestedSizes {
     tenon::Ints size;
     tenon::Floats scale;
   };
   using AxisSizes = std::array<resizing::Sizes, 8>;
   /// Sizes of output's axes. Throws tenon::Error if the arguments are inconsistent.
-  AxisSizes sizes_of(const tenon::Shape& data, const Given& given) const;
+  AxisSizes sizes_of(const tenon::Shape& data, const RequestedSizes& requested) const;
 };

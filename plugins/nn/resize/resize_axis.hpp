@@ -58,13 +58,13 @@ class AxisTaps {
   bool same() const { return sizes_.same(rules_.coordinates); }
   TENON_FN bool outside(std::int64_t i) const {
     if (rules_.coordinates != Coordinates::tf_crop_and_resize) return false;
-    const auto x = place(static_cast<double>(i));
+    const auto x = source_position(static_cast<double>(i));
     return x < 0 || x > static_cast<double>(sizes_.in - 1);
   }
 
   /// For method nearest: the element of data for output element i.
   TENON_FN std::int64_t nearest(std::int64_t i) const {
-    const auto x = place(static_cast<double>(i)), floor = std::floor(x);
+    const auto x = source_position(static_cast<double>(i)), floor = std::floor(x);
     const auto ratio = x - floor;
     const bool right = ratio > 0 && (rules_.rounding == Rounding::ceil ||
                                      (rules_.rounding == Rounding::prefer_floor && ratio > 0.5) ||
@@ -76,7 +76,7 @@ class AxisTaps {
   template <class Take>
   TENON_FN void each(std::int64_t i, Take take) const {
     if (rules_.method == Method::nearest) return take(nearest(i), 1.0);
-    const auto x = place(static_cast<double>(i)), floor = std::floor(x);
+    const auto x = source_position(static_cast<double>(i)), floor = std::floor(x);
     const bool whole = x == floor;
     const auto ratio = whole ? 1 : x - floor;  // in (0, 1]: the left element is preferred
     const auto start = floor - static_cast<double>(taps_ / 2) + (whole ? 0 : 1);
@@ -90,7 +90,7 @@ class AxisTaps {
   }
 
  private:
-  TENON_FN double place(double i) const {
+  TENON_FN double source_position(double i) const {
     const auto in = static_cast<double>(sizes_.in), out = sizes_.scale * in;
     switch (rules_.coordinates) {
       case Coordinates::align_corners:

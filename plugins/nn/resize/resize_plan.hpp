@@ -26,7 +26,7 @@ struct Plan {
 template <class Axis>
 Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape& data,
                    const tenon::Shape& output, bool channels_last) {
-  Resize::Given given{op.size, op.scale};
+  Resize::RequestedSizes requested{op.size, op.scale};
   const auto read = [&](const char* name) {
     return call.has_input(name) && call.input_bytes(name[0] == 'r'   ? 3
                                                     : name[1] == 'i' ? 1
@@ -34,15 +34,15 @@ Plan<Axis> plan_of(const Resize& op, const tenon::Call& call, const tenon::Shape
   };
   if (read("sizes")) {
     const auto sizes = call.input<std::int64_t>("sizes");
-    given.size = tenon::Ints(sizes.data(), static_cast<std::size_t>(sizes.size()));
+    requested.size = tenon::Ints(sizes.data(), static_cast<std::size_t>(sizes.size()));
   }
   if (read("scales")) {
     const auto scales = call.input<float>("scales");
     double wide[8];
     std::copy_n(scales.data(), scales.size(), wide);
-    given.scale = tenon::Floats(wide, static_cast<std::size_t>(scales.size()));
+    requested.scale = tenon::Floats(wide, static_cast<std::size_t>(scales.size()));
   }
-  auto sizes = op.sizes_of(data, given);
+  auto sizes = op.sizes_of(data, requested);
   if (read("roi") && op.coordinates == Coordinates::tf_crop_and_resize) {
     const auto roi = call.input<float>("roi");
     const auto count = op.axes.size() > 0 ? static_cast<std::int64_t>(op.axes.size()) : data.rank();
@@ -76,10 +76,10 @@ using Computed =
 template <class T, class W>
 TENON_FN T rounded(W value) {
   if constexpr (std::is_integral_v<T>) {
-    using tenon::elementwise::least, tenon::elementwise::most;
+    using tenon::elementwise::min_value, tenon::elementwise::max_value;
     const auto whole = std::nearbyint(static_cast<double>(value));
-    if (!(whole > static_cast<double>(least<T>))) return least<T>;
-    return whole < static_cast<double>(most<T>) ? static_cast<T>(whole) : most<T>;
+    if (!(whole > static_cast<double>(min_value<T>))) return min_value<T>;
+    return whole < static_cast<double>(max_value<T>) ? static_cast<T>(whole) : max_value<T>;
   } else {
     return T(value);
   }
@@ -87,14 +87,15 @@ TENON_FN T rounded(W value) {
 
 }  // namespace resizing
 
-inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given& given) const {
+inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data,
+                                          const RequestedSizes& requested) const {
   AxisSizes sizes;
   const auto rank = data.rank();
   const auto count = axes.size() > 0 ? axes.size() : static_cast<std::size_t>(rank);
-  if (given.size.size() > 0 && given.scale.size() > 0)
+  if (requested.size.size() > 0 && requested.scale.size() > 0)
     throw tenon::Error("has both size and scale: needs only one of them");
-  const bool by_size = given.size.size() > 0 || given.scale.size() == 0;
-  const auto numbers = by_size ? given.size.size() : given.scale.size();
+  const bool by_size = requested.size.size() > 0 || requested.scale.size() == 0;
+  const auto numbers = by_size ? requested.size.size() : requested.scale.size();
   if (numbers != count)
     throw tenon::Error(by_size ? "size" : "scale", " has ", numbers, " values, but there are ",
                        count, " axes");
@@ -115,12 +116,12 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data, const Given&
     if (seen >> at(i) & 1) throw tenon::Error("axes names axis ", at(i), " twice");
     seen |= 1u << at(i);
     const auto in = static_cast<double>(along.in);
-    if (by_size && given.size[i] < 0)
-      throw tenon::Error("size is ", given.size[i], ": needs 0 or more");
-    if (!by_size && !(given.scale[i] > 0 && given.scale[i] * in < 1e15))
-      throw tenon::Error("scale is ", given.scale[i], ": needs a positive number");
-    along.out = by_size ? given.size[i] : static_cast<std::int64_t>(given.scale[i] * in);
-    along.scale = !by_size       ? given.scale[i]
+    if (by_size && requested.size[i] < 0)
+      throw tenon::Error("size is ", requested.size[i], ": needs 0 or more");
+    if (!by_size && !(requested.scale[i] > 0 && requested.scale[i] * in < 1e15))
+      throw tenon::Error("scale is ", requested.scale[i], ": needs a positive number");
+    along.out = by_size ? requested.size[i] : static_cast<std::int64_t>(requested.scale[i] * in);
+    along.scale = !by_size       ? requested.scale[i]
                   : along.in > 0 ? static_cast<double>(along.out) / in
                                  : 1;
     if (along.in == 0 && along.out > 0)
@@ -165,27 +166,29 @@ inline void Resize::infer(tenon::Infer& io) const {
   io.set_output(0, output);
   if ((has("sizes") && !sizes) || (has("scales") && !scales)) return;
   io.require(sizes.size() <= 8 && scales.size() <= 8, "has more than 8 sizes or scales");
-  Given given{size, scale};
-  if (has("sizes")) given.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
+  RequestedSizes requested{size, scale};
+  if (has("sizes"))
+    requested.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));
   double wide[8];
   if (has("scales"))
-    given.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide),
-                                static_cast<std::size_t>(scales.size()));
+    requested.scale = tenon::Floats((std::copy(scales.begin(), scales.end(), wide), wide),
+                                    static_cast<std::size_t>(scales.size()));
   auto known = data.shape;
   for (int axis = 0; axis < known.rank(); ++axis)
     if (known[axis] == tenon::unknown) known.set(axis, 1);
   const bool whole = data.shape.known();
   AxisSizes found;
   try {
-    found = sizes_of(known, given);
+    found = sizes_of(known, requested);
   } catch (const std::exception& reason) {
     io.require(!whole, reason.what());
     return;
   }
   for (int axis = 0; axis < known.rank(); ++axis) {
     const bool follows = data.shape[axis] != tenon::unknown && (whole || aspect == Aspect::stretch);
-    const bool given_alone = given.size.size() > 0 && aspect == Aspect::stretch && axes.size() == 0;
-    if (follows || given_alone) output.set(axis, found[static_cast<std::size_t>(axis)].out);
+    const bool only_size =
+        requested.size.size() > 0 && aspect == Aspect::stretch && axes.size() == 0;
+    if (follows || only_size) output.set(axis, found[static_cast<std::size_t>(axis)].out);
   }
   io.set_output(0, output);
 }

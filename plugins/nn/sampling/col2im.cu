@@ -29,7 +29,8 @@ struct TakeBlocks {
   T* dx;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto column = i % of.columns(), at = of.place(column / of.blocks, column % of.blocks);
+    const auto column = i % of.columns(),
+               at = of.image_index(column / of.blocks, column % of.blocks);
     dx[i] = at < 0 ? T(0.0f) : dy[i / of.columns() * of.image_size + at];
   }
 };

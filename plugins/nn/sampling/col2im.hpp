@@ -9,32 +9,34 @@
 
 /// The positions of blocks in an image.
 struct BlocksOfImage {
-  static constexpr int most = 6;
+  static constexpr int max_axes = 6;
   int axes;
-  std::int64_t image[most], block[most], places[most], stride[most], pad[most], dilate[most];
+  std::int64_t image[max_axes], block[max_axes], block_counts[max_axes], stride[max_axes],
+      pad[max_axes], dilate[max_axes];
   std::int64_t image_size, elements, blocks;  ///< total numbers of each
 
   TENON_FN std::int64_t columns() const { return elements * blocks; }
 
   /// Index in the image of element `e` of block `b`; negative if that is padding.
-  TENON_FN std::int64_t place(std::int64_t e, std::int64_t b) const {
+  TENON_FN std::int64_t image_index(std::int64_t e, std::int64_t b) const {
     std::int64_t at = 0, step = 1;
     for (int i = axes - 1; i >= 0; --i) {
-      const auto x = b % places[i] * stride[i] - pad[i] + e % block[i] * dilate[i];
+      const auto x = b % block_counts[i] * stride[i] - pad[i] + e % block[i] * dilate[i];
       if (x < 0 || x >= image[i]) return -1;
-      e /= block[i], b /= places[i];
+      e /= block[i], b /= block_counts[i];
       at += x * step, step *= image[i];
     }
     return at;
   }
-  /// The block whose element `e` has index `place` in the image; negative if there is none.
-  TENON_FN std::int64_t block_at(std::int64_t e, std::int64_t place) const {
+  /// The block whose element `e` has index `pixel` in the image; negative if there is none.
+  TENON_FN std::int64_t block_at(std::int64_t e, std::int64_t pixel) const {
     std::int64_t b = 0, step = 1;
     for (int i = axes - 1; i >= 0; --i) {
-      const auto distance = place % image[i] + pad[i] - e % block[i] * dilate[i];
-      if (distance < 0 || distance % stride[i] != 0 || distance / stride[i] >= places[i]) return -1;
-      e /= block[i], place /= image[i];
-      b += distance / stride[i] * step, step *= places[i];
+      const auto distance = pixel % image[i] + pad[i] - e % block[i] * dilate[i];
+      if (distance < 0 || distance % stride[i] != 0 || distance / stride[i] >= block_counts[i])
+        return -1;
+      e /= block[i], pixel /= image[i];
+      b += distance / stride[i] * step, step *= block_counts[i];
     }
     return b;
   }
@@ -94,8 +96,9 @@ struct Col2im : tenon::Operator {
     const auto data = io.input("data").shape;
     for (const char* name : {"sizes", "kernels"}) {
       if (io.has_input(name)) io.set_input(name, {tenon::unknown});
-      const bool given = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
-      io.require(given != io.has_input(name), "needs either the input ", name, " or its parameter");
+      const bool has_parameter = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
+      io.require(has_parameter != io.has_input(name), "needs either the input ", name,
+                 " or its parameter");
     }
     io.require(!data.has_rank() || data.rank() == 3, "data is ", data,
                " but needs three dimensions");
@@ -118,10 +121,10 @@ struct Col2im : tenon::Operator {
       io.require(image[i] > 0 && block[i] > 0 && image[i] <= 1 << 20 && block[i] <= 65535,
                  "an axis of size ", image[i], " with blocks of size ", block[i],
                  " is out of range: needs 1 to 1048576, with blocks of 1 to 65535");
-      const auto places = places_of(image, block, i);
-      io.require(places > 0, "blocks of ", block[i], " do not fit into the ", image[i],
+      const auto count = block_count(image, block, i);
+      io.require(count > 0, "blocks of ", block[i], " do not fit into the ", image[i],
                  " elements of axis ", i);
-      elements *= block[i], blocks *= places;
+      elements *= block[i], blocks *= count;
       io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40,
                  "blocks are too large");
       output.set(static_cast<int>(i) + 2, image[i]);
@@ -183,7 +186,8 @@ struct Col2im : tenon::Operator {
     if (count > 6) throw tenon::Error("there are ", count, " sizes: needs at most 6");
     return tenon::Ints(from, static_cast<std::size_t>(count));
   }
-  std::int64_t places_of(const tenon::Ints& image, const tenon::Ints& block, std::size_t i) const {
+  std::int64_t block_count(const tenon::Ints& image, const tenon::Ints& block,
+                           std::size_t i) const {
     const auto before = number(pad, i, 0), reach = number(dilate, i, 1) * (block[i] - 1) + 1;
     const auto all = image[i] + before + number(pad_end, i, before);
     return all < reach ? 0 : (all - reach) / number(stride, i, 1) + 1;
@@ -198,10 +202,11 @@ struct Col2im : tenon::Operator {
     const auto image = read("sizes", size), block = read("kernels", kernel);
     BlocksOfImage of{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
     for (std::size_t i = 0; i < image.size(); ++i) {
-      of.image[i] = image[i], of.block[i] = block[i], of.places[i] = places_of(image, block, i);
+      of.image[i] = image[i], of.block[i] = block[i],
+      of.block_counts[i] = block_count(image, block, i);
       of.stride[i] = number(stride, i, 1), of.pad[i] = number(pad, i, 0),
       of.dilate[i] = number(dilate, i, 1);
-      of.image_size *= image[i], of.elements *= block[i], of.blocks *= of.places[i];
+      of.image_size *= image[i], of.elements *= block[i], of.blocks *= of.block_counts[i];
     }
     return of;
   }
@@ -219,7 +224,7 @@ struct Col2im : tenon::Operator {
   static void each(const BlocksOfImage& of, const Body& body) {
     for (std::int64_t element = 0; element < of.elements; ++element)
       for (std::int64_t block = 0; block < of.blocks; ++block)
-        if (const auto at = of.place(element, block); at >= 0)
+        if (const auto at = of.image_index(element, block); at >= 0)
           body(element * of.blocks + block, at);
   }
 };

@@ -20,22 +20,22 @@ struct DeformConv : DeformConvShapes {
     const DeformTensors<T> at = tensors_of<T>(call, output.shape());
     const T* const bias = call.has_input("bias") ? call.input<T>("bias").data() : nullptr;
     const auto channels = at.channels, taps = at.taps, depth = at.depth, filters = at.filters,
-               places = at.places;
+               positions = at.positions;
     call.parallel_for(
-        at.batch * places, 1 + 4096 / (1 + channels * taps),
+        at.batch * positions, 1 + 4096 / (1 + channels * taps),
         [&](std::int64_t begin, std::int64_t end) {
           std::vector<W> column(static_cast<std::size_t>(channels * taps));
           for (auto i = begin; i < end; ++i) {
-            const auto n = i / places, place = i % places;
+            const auto n = i / positions, position = i % positions;
             for (std::int64_t c = 0; c < channels; ++c)
               for (std::int64_t tap = 0; tap < taps; ++tap)
-                column[static_cast<std::size_t>(c * taps + tap)] = at.element(n, c, tap, place);
+                column[static_cast<std::size_t>(c * taps + tap)] = at.element(n, c, tap, position);
             for (std::int64_t filter = 0; filter < filters; ++filter) {
               const W* const from = column.data() + filter / (filters / groups) * depth;
               W sum = bias ? static_cast<W>(bias[filter]) : W(0);
               for (std::int64_t k = 0; k < depth; ++k)
                 sum += from[k] * static_cast<W>(at.weight[filter * depth + k]);
-              output[(n * filters + filter) * places + place] = T(sum);
+              output[(n * filters + filter) * positions + position] = T(sum);
             }
           }
         });
@@ -55,40 +55,41 @@ struct DeformConv : DeformConvShapes {
     T *const ddata = to(0), *const dweight = to(1), *const doffset = to(2), *const dbias = to(3),
              *const dmask = to(4);
     const auto channels = at.channels, taps = at.taps, depth = at.depth, filters = at.filters,
-               places = at.places;
+               positions = at.positions;
     const auto plane = at.rows * at.columns, per_group = filters / groups,
                sharing = channels / offset_groups;
-    std::vector<W> columns(dweight ? size(channels * taps * places) : 0),
-        slopes(size(channels * taps * places));
+    std::vector<W> columns(dweight ? size(channels * taps * positions) : 0),
+        slopes(size(channels * taps * positions));
     std::vector<W> weights(dweight ? size(filters * depth) : 0), biases(dbias ? size(filters) : 0);
     for (std::int64_t n = 0; n < at.batch; ++n) {
-      const T* const slope = dy.data() + n * filters * places;
-      call.parallel_for(channels * taps, 1 + 4096 / (1 + places * per_group),
+      const T* const slope = dy.data() + n * filters * positions;
+      call.parallel_for(channels * taps, 1 + 4096 / (1 + positions * per_group),
                         [&](std::int64_t begin, std::int64_t end) {
                           for (auto k = begin; k < end; ++k) {
                             const auto c = k / taps, tap = k % taps, first = k / depth * per_group;
-                            for (std::int64_t place = 0; place < places; ++place) {
+                            for (std::int64_t position = 0; position < positions; ++position) {
                               W sum = 0;
                               for (auto f = first; f < first + per_group; ++f)
                                 sum += static_cast<W>(at.weight[f * depth + k % depth]) *
-                                       static_cast<W>(slope[f * places + place]);
-                              slopes[size(k * places + place)] = sum;
+                                       static_cast<W>(slope[f * positions + position]);
+                              slopes[size(k * positions + position)] = sum;
                               if (dweight)
-                                columns[size(k * places + place)] = at.element(n, c, tap, place);
+                                columns[size(k * positions + position)] =
+                                    at.element(n, c, tap, position);
                             }
                           }
                         });
       if (dweight || dbias)
         call.parallel_for(
-            filters, 1 + 4096 / (1 + places * depth), [&](std::int64_t begin, std::int64_t end) {
+            filters, 1 + 4096 / (1 + positions * depth), [&](std::int64_t begin, std::int64_t end) {
               for (auto f = begin; f < end; ++f) {
-                for (std::int64_t place = 0; dbias && place < places; ++place)
-                  biases[size(f)] += static_cast<W>(slope[f * places + place]);
+                for (std::int64_t position = 0; dbias && position < positions; ++position)
+                  biases[size(f)] += static_cast<W>(slope[f * positions + position]);
                 for (std::int64_t k = 0; dweight && k < depth; ++k) {
-                  const W* const column = columns.data() + (f / per_group * depth + k) * places;
+                  const W* const column = columns.data() + (f / per_group * depth + k) * positions;
                   W sum = 0;
-                  for (std::int64_t place = 0; place < places; ++place)
-                    sum += column[place] * static_cast<W>(slope[f * places + place]);
+                  for (std::int64_t position = 0; position < positions; ++position)
+                    sum += column[position] * static_cast<W>(slope[f * positions + position]);
                   weights[size(f * depth + k)] += sum;
                 }
               }
@@ -96,23 +97,23 @@ struct DeformConv : DeformConvShapes {
       if (doffset || dmask)
         call.parallel_for(offset_groups * taps, 1, [&](std::int64_t begin, std::int64_t end) {
           for (auto g = begin; g < end; ++g)
-            for (std::int64_t place = 0; place < places; ++place) {
+            for (std::int64_t position = 0; position < positions; ++position) {
               const auto tap = g % taps, first = g / taps * sharing,
                          moves = n * offset_groups * taps + g;
-              const auto from = at.place_of(moves, tap, place);
+              const auto from = at.sampling_point(moves, tap, position);
               W down = 0, right = 0, mask = 0;
               for (auto c = first; c < first + sharing; ++c) {
-                const W grad = slopes[size((c * taps + tap) * places + place)];
+                const W grad = slopes[size((c * taps + tap) * positions + position)];
                 down += grad * from.slope_down(at.plane(n, c));
                 right += grad * from.slope_right(at.plane(n, c));
                 if (dmask) mask += grad * from.element(at.plane(n, c));
               }
-              const W factor = at.factor(moves, place);
+              const W factor = at.factor(moves, position);
               if (doffset)
-                doffset[2 * moves * places + place] = T(down * factor),
-                                             doffset[(2 * moves + 1) * places + place] =
-                                                 T(right * factor);
-              if (dmask) dmask[moves * places + place] = T(mask);
+                doffset[2 * moves * positions + position] = T(down * factor),
+                                                doffset[(2 * moves + 1) * positions + position] =
+                                                    T(right * factor);
+              if (dmask) dmask[moves * positions + position] = T(mask);
             }
         });
       if (ddata)
@@ -121,11 +122,11 @@ struct DeformConv : DeformConvShapes {
           for (auto c = begin; c < end; ++c) {
             std::fill(sums.begin(), sums.end(), W(0));
             for (std::int64_t tap = 0; tap < taps; ++tap)
-              for (std::int64_t place = 0; place < places; ++place) {
+              for (std::int64_t position = 0; position < positions; ++position) {
                 const auto moves = at.moves(n, c, tap);
-                at.place_of(moves, tap, place)
-                    .add(sums.data(),
-                         slopes[size((c * taps + tap) * places + place)] * at.factor(moves, place));
+                at.sampling_point(moves, tap, position)
+                    .add(sums.data(), slopes[size((c * taps + tap) * positions + position)] *
+                                          at.factor(moves, position));
               }
             for (std::int64_t k = 0; k < plane; ++k)
               ddata[(n * channels + c) * plane + k] = T(sums[size(k)]);

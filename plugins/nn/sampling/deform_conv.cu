@@ -12,9 +12,9 @@ struct MakeColumns {
   Wide<T>* columns;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto place = i % of.places, tap = i / of.places % of.taps,
-               plane = i / of.places / of.taps;
-    columns[i] = of.element(first + plane / of.channels, plane % of.channels, tap, place);
+    const auto position = i % of.positions, tap = i / of.positions % of.taps,
+               plane = i / of.positions / of.taps;
+    columns[i] = of.element(first + plane / of.channels, plane % of.channels, tap, position);
   }
 };
 
@@ -30,11 +30,11 @@ template <class T>
 struct PutOutput {
   const Wide<T>* from;
   const T* bias;  ///< null: no bias
-  std::int64_t filters, places;
+  std::int64_t filters, positions;
   T* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    to[i] = T(from[i] + (bias ? static_cast<Wide<T>>(bias[i / places % filters]) : Wide<T>(0)));
+    to[i] = T(from[i] + (bias ? static_cast<Wide<T>>(bias[i / positions % filters]) : Wide<T>(0)));
   }
 };
 
@@ -49,23 +49,23 @@ struct MovesGradient {
 
   TENON_FN void operator()(std::int64_t i) const {
     using W = Wide<T>;
-    const auto place = i % of.places, g = i / of.places, tap = g % of.taps,
+    const auto position = i % of.positions, g = i / of.positions, tap = g % of.taps,
                sharing = of.channels / of.offset_groups;
     const auto moves = n * of.offset_groups * of.taps + g, first = g / of.taps * sharing;
-    const auto from = of.place_of(moves, tap, place);
+    const auto from = of.sampling_point(moves, tap, position);
     W down = 0, right = 0, mask = 0;
     for (auto c = first; c < first + sharing; ++c) {
-      const W slope = slopes[(c * of.taps + tap) * of.places + place];
+      const W slope = slopes[(c * of.taps + tap) * of.positions + position];
       down += slope * from.slope_down(of.plane(n, c));
       right += slope * from.slope_right(of.plane(n, c));
       if (dmask) mask += slope * from.element(of.plane(n, c));
     }
-    const W factor = of.factor(moves, place);
+    const W factor = of.factor(moves, position);
     if (doffset)
-      doffset[2 * moves * of.places + place] = T(down * factor),
-                                      doffset[(2 * moves + 1) * of.places + place] =
-                                          T(right * factor);
-    if (dmask) dmask[moves * of.places + place] = T(mask);
+      doffset[2 * moves * of.positions + position] = T(down * factor),
+                                         doffset[(2 * moves + 1) * of.positions + position] =
+                                             T(right * factor);
+    if (dmask) dmask[moves * of.positions + position] = T(mask);
   }
 };
 
@@ -84,10 +84,11 @@ struct PlaneOfSample {
     Wide<T>* const to = sums + c * size;
     for (std::int64_t k = 0; k < size; ++k) to[k] = 0;
     for (std::int64_t tap = 0; tap < of.taps; ++tap)
-      for (std::int64_t place = 0; place < of.places; ++place) {
+      for (std::int64_t position = 0; position < of.positions; ++position) {
         const auto moves = of.moves(n, c, tap);
-        of.place_of(moves, tap, place)
-            .add(to, slopes[(c * of.taps + tap) * of.places + place] * of.factor(moves, place));
+        of.sampling_point(moves, tap, position)
+            .add(to, slopes[(c * of.taps + tap) * of.positions + position] *
+                         of.factor(moves, position));
       }
     for (std::int64_t k = 0; k < size; ++k) ddata[(n * of.channels + c) * size + k] = T(to[k]);
   }
@@ -96,14 +97,14 @@ struct PlaneOfSample {
 template <class T>
 struct SumFilter {
   const T* dy;
-  std::int64_t batch, filters, places;
+  std::int64_t batch, filters, positions;
   T* dbias;
 
   TENON_FN void operator()(std::int64_t filter) const {
     Wide<T> sum = 0;
     for (std::int64_t n = 0; n < batch; ++n)
-      for (std::int64_t place = 0; place < places; ++place)
-        sum += static_cast<Wide<T>>(dy[(n * filters + filter) * places + place]);
+      for (std::int64_t position = 0; position < positions; ++position)
+        sum += static_cast<Wide<T>>(dy[(n * filters + filter) * positions + position]);
     dbias[filter] = T(sum);
   }
 };
@@ -172,16 +173,16 @@ struct DeformConvCuda : DeformConvShapes {
       for (std::int64_t g = 0; g < groups; ++g)
         device_gemm::multiply<W>(
             call, {{weight + g * of.group_filters() * of.depth, of.depth, 0, false},
-                   {columns + g * of.depth * of.places, of.places, sizes.columns, false},
-                   output + g * of.group_filters() * of.places,
+                   {columns + g * of.depth * of.positions, of.positions, sizes.columns, false},
+                   output + g * of.group_filters() * of.positions,
                    sizes.output,
                    samples,
                    of.group_filters(),
-                   of.places,
+                   of.positions,
                    of.depth,
                    false});
       tenon::gpu::for_each(call, samples * sizes.output,
-                           deformed::PutOutput<T>{output, bias, of.filters, of.places,
+                           deformed::PutOutput<T>{output, bias, of.filters, of.positions,
                                                   call.output<T>(0).data() + first * sizes.output});
     }
   }
@@ -207,37 +208,38 @@ struct DeformConvCuda : DeformConvShapes {
     if (dbias)
       tenon::gpu::for_each(
           call, of.filters,
-          deformed::SumFilter<T>{dy.data(), of.batch, of.filters, of.places, dbias});
+          deformed::SumFilter<T>{dy.data(), of.batch, of.filters, of.positions, dbias});
     for (std::int64_t n = 0; n < of.batch; ++n) {
       tenon::gpu::for_each(call, sizes.output,
                            deformed::ConvertEach<T, W>{dy.data() + n * sizes.output, slope});
       if (dweight)
         tenon::gpu::for_each(call, sizes.columns, deformed::MakeColumns<T>{of, n, columns});
       for (std::int64_t g = 0; g < groups; ++g) {
-        const auto filter = g * of.group_filters(), column = g * of.depth * of.places;
-        const device_gemm::Matrices<const W> own{slope + filter * of.places, of.places, 0, false};
+        const auto filter = g * of.group_filters(), column = g * of.depth * of.positions;
+        const device_gemm::Matrices<const W> own{slope + filter * of.positions, of.positions, 0,
+                                                 false};
         device_gemm::multiply<W>(call, {{weight + filter * of.depth, of.depth, 0, true},
                                         own,
                                         slopes + column,
                                         0,
                                         1,
                                         of.depth,
-                                        of.places,
+                                        of.positions,
                                         of.group_filters(),
                                         false});
         if (dweight)
           device_gemm::multiply<W>(call, {own,
-                                          {columns + column, of.places, 0, true},
+                                          {columns + column, of.positions, 0, true},
                                           weight_sums + filter * of.depth,
                                           0,
                                           1,
                                           of.group_filters(),
                                           of.depth,
-                                          of.places,
+                                          of.positions,
                                           true});
       }
       if (doffset || dmask)
-        tenon::gpu::for_each(call, offset_groups * of.taps * of.places,
+        tenon::gpu::for_each(call, offset_groups * of.taps * of.positions,
                              deformed::MovesGradient<T>{of, n, slopes, doffset, dmask});
       if (ddata)
         tenon::gpu::for_each(call, of.channels,

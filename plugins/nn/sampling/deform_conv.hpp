@@ -63,8 +63,8 @@ struct DeformTensors {
   using W = Wide<T>;
   const T *data, *weight, *offset, *mask;  ///< mask: may be null
   std::int64_t stride[2], pad[2], dilate[2], groups, offset_groups;
-  std::int64_t batch = 0, filters = 0, width = 0, places = 0;  ///< of output
-  std::int64_t channels = 0, rows = 0, columns = 0;            ///< of data
+  std::int64_t batch = 0, filters = 0, width = 0, positions = 0;  ///< of output
+  std::int64_t channels = 0, rows = 0, columns = 0;               ///< of data
   std::int64_t kernel_width = 0, taps = 0, depth = 0;  ///< of weight; depth: elements of a filter
 
   TENON_FN std::int64_t group_filters() const { return filters / groups; }
@@ -75,21 +75,23 @@ struct DeformTensors {
   TENON_FN std::int64_t moves(std::int64_t n, std::int64_t c, std::int64_t tap) const {
     return (n * offset_groups + c / (channels / offset_groups)) * taps + tap;
   }
-  TENON_FN W factor(std::int64_t at, std::int64_t place) const {
-    return mask ? static_cast<W>(mask[at * places + place]) : W(1);
+  TENON_FN W factor(std::int64_t at, std::int64_t position) const {
+    return mask ? static_cast<W>(mask[at * positions + position]) : W(1);
   }
-  TENON_FN BilinearPosition<W> place_of(std::int64_t at, std::int64_t tap,
-                                        std::int64_t place) const {
-    const auto y = place / width * stride[0] - pad[0] + tap / kernel_width * dilate[0];
-    const auto x = place % width * stride[1] - pad[1] + tap % kernel_width * dilate[1];
-    return {rows, columns, static_cast<W>(y) + static_cast<W>(offset[2 * at * places + place]),
-            static_cast<W>(x) + static_cast<W>(offset[(2 * at + 1) * places + place])};
+  TENON_FN BilinearPosition<W> sampling_point(std::int64_t at, std::int64_t tap,
+                                              std::int64_t position) const {
+    const auto y = position / width * stride[0] - pad[0] + tap / kernel_width * dilate[0];
+    const auto x = position % width * stride[1] - pad[1] + tap % kernel_width * dilate[1];
+    return {rows, columns,
+            static_cast<W>(y) + static_cast<W>(offset[2 * at * positions + position]),
+            static_cast<W>(x) + static_cast<W>(offset[(2 * at + 1) * positions + position])};
   }
   /// The im2col value of a tap at a position.
-  TENON_FN W element(std::int64_t n, std::int64_t c, std::int64_t tap, std::int64_t place) const {
+  TENON_FN W element(std::int64_t n, std::int64_t c, std::int64_t tap,
+                     std::int64_t position) const {
     const auto at = moves(n, c, tap);
-    const W found = place_of(at, tap, place).element(plane(n, c));
-    return mask ? found * factor(at, place) : found;
+    const W found = sampling_point(at, tap, position).element(plane(n, c));
+    return mask ? found * factor(at, position) : found;
   }
 };
 
@@ -117,18 +119,18 @@ struct DeformConvShapes : tenon::Operator {
               "+ 1 for both axes]");
     op.param("stride", &DeformConvShapes::stride, "step of the filters along both axes; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad", &DeformConvShapes::pad,
              "zero padding on both sides of both axes; one value applies to both; default: 0")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("pad_end", &DeformConvShapes::pad_end,
              "zero padding after each axis; default: same as `pad`")
         .at_least(0)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("dilate", &DeformConvShapes::dilate, "distance between taps of the kernel; default: 1")
         .at_least(1)
-        .at_most(Window::largest);
+        .at_most(Window::max_number);
     op.param("groups", &DeformConvShapes::groups,
              "number of channel groups; output channels of a group depend only on data channels of "
              "the same group")
@@ -184,7 +186,7 @@ struct DeformConvShapes : tenon::Operator {
       io.require(moved.reach(axis - 2) <= moved.padded(axis - 2, data[axis]),
                  "the kernel extends over ", moved.reach(axis - 2), " elements of axis ", axis,
                  ", but data ", data, " with padding has ", moved.padded(axis - 2, data[axis]));
-      output.set(axis, moved.places(axis - 2, data[axis]));
+      output.set(axis, moved.output_size(axis - 2, data[axis]));
     }
     const auto taps = whole ? weight[2] * weight[3] * offset_groups : any;
     io.set_input("offset", {data[0], whole ? 2 * taps : any, output[2], output[3]});
@@ -200,7 +202,7 @@ struct DeformConvShapes : tenon::Operator {
                        Window::numbers(stride, 2, {1, 1, 1}),
                        {},
                        Window::numbers(dilate, 2, {1, 1, 1})};
-    return moved.with_padding(Padding::given, pad, pad_end, {});
+    return moved.with_padding(Padding::from_parameters, pad, pad_end, {});
   }
 
   template <class T>
@@ -214,7 +216,7 @@ struct DeformConvShapes : tenon::Operator {
     for (std::size_t i = 0; i < 2; ++i)
       of.stride[i] = moved.stride[i], of.pad[i] = moved.pad[i], of.dilate[i] = moved.dilate[i];
     of.batch = output[0], of.filters = output[1], of.width = output[3],
-    of.places = output[2] * output[3];
+    of.positions = output[2] * output[3];
     of.channels = data.dim(1), of.rows = data.dim(2), of.columns = data.dim(3);
     of.kernel_width = weight.dim(3), of.taps = weight.dim(2) * weight.dim(3),
     of.depth = of.channels / groups * of.taps;

@@ -9,7 +9,7 @@ struct GridSample : GridSampleShapes {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto data = call.input<T>(0), grid = call.input<T>(1);
       const auto output = call.output<T>(0);
-      const GridSampler of = places_of(data.shape(), grid.shape());
+      const GridSampler of = sampler_for(data.shape(), grid.shape());
       call.parallel_for(of.batch * of.points, 1 + 256 / (1 + of.channels),
                         [&](std::int64_t begin, std::int64_t end) {
                           for (auto i = begin; i < end; ++i) {
@@ -34,7 +34,7 @@ struct GridSample : GridSampleShapes {
       using W = Wide<T>;
       const auto data = call.input<T>(0), grid = call.input<T>(1);
       const auto dy = call.output_grad<T>(0);
-      const GridSampler of = places_of(data.shape(), grid.shape());
+      const GridSampler of = sampler_for(data.shape(), grid.shape());
       T* const dx = call.write(0) != tenon::Write::none ? call.input_grad<T>(0).data() : nullptr;
       T* const dgrid = call.write(1) != tenon::Write::none ? call.input_grad<T>(1).data() : nullptr;
       call.parallel_for(of.batch, 1, [&](std::int64_t begin, std::int64_t end) {

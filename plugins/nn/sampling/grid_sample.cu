@@ -25,7 +25,7 @@ struct SampleGrid {
 /// The gradient of a plane. One thread computes it, so that each element has a fixed order of
 /// summation.
 template <class T>
-struct SpreadGrid {
+struct ScatterGrid {
   GridSampler of;
   const T *grid, *dy;
   Wide<T>* sums;
@@ -83,13 +83,13 @@ struct GridSampleCuda : GridSampleShapes {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       tenon::gpu::for_each(call, call.output_type(0).shape.size(),
-                           SampleGrid<T>{places(call), call.input<T>(0).data(),
+                           SampleGrid<T>{sampler(call), call.input<T>(0).data(),
                                          call.input<T>(1).data(), call.output<T>(0).data()});
     });
   }
 
   void backward(const tenon::Call& call) const {
-    const auto of = places(call);
+    const auto of = sampler(call);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T *const data = call.input<T>(0).data(), *const grid = call.input<T>(1).data(),
                      *const dy = call.output_grad<T>(0).data();
@@ -100,13 +100,13 @@ struct GridSampleCuda : GridSampleShapes {
       Wide<T>* const sums =
           call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
       tenon::gpu::for_each(call, of.batch * of.channels,
-                           SpreadGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
+                           ScatterGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
     });
   }
 
  private:
-  GridSampler places(const tenon::Call& call) const {
-    return places_of(call.input_type(0).shape, call.input_type(1).shape);
+  GridSampler sampler(const tenon::Call& call) const {
+    return sampler_for(call.input_type(0).shape, call.input_type(1).shape);
   }
 };
 TENON_KERNEL(grid_sample, cuda, GridSampleCuda)

@@ -32,12 +32,12 @@ struct GridSampler {
   };
 
   template <class W, class T>
-  TENON_FN Around<W> around(const T* place) const {
+  TENON_FN Around<W> around(const T* coordinates) const {
     Around<W> found;
     for (int i = 0; i < 3; ++i) {
       auto& taps = found.axis[i];
       if (i < axes)
-        taps = taps_of<T, W>(place[axes - 1 - i], size[i]);
+        taps = taps_of<T, W>(coordinates[axes - 1 - i], size[i]);
       else
         taps.count = 1, taps.index[0] = 0, taps.weight[0] = 1, taps.slope[0] = 0;
     }
@@ -64,40 +64,40 @@ struct GridSampler {
  private:
   /// Flips the sign of `direction` where data is reflected.
   template <class W>
-  TENON_FN static W reflected(W x, W least, W most, W& direction) {
-    const W range = most - least;
-    if (!(range > 0)) return direction = 0, least;
-    const bool before = x < least;
-    if (!before && !(x > most)) return x;
-    const W distance = before ? least - x : x - most, turns = std::trunc(distance / range),
+  TENON_FN static W reflected(W x, W lower, W upper, W& direction) {
+    const W range = upper - lower;
+    if (!(range > 0)) return direction = 0, lower;
+    const bool below = x < lower;
+    if (!below && !(x > upper)) return x;
+    const W distance = below ? lower - x : x - upper, turns = std::trunc(distance / range),
             rest = distance - turns * range;
     const bool even = std::fmod(turns, W(2)) == 0;
     direction = even ? -direction : direction;
-    return before == even ? least + rest : most - rest;
+    return below == even ? lower + rest : upper - rest;
   }
 
   template <class W>
-  TENON_FN std::int64_t inside(W x, std::int64_t length, W least, W most) const {
+  TENON_FN std::int64_t inside(W x, std::int64_t length, W lower, W upper) const {
     const auto last = static_cast<W>(length - 1);
     if (padding == Outside::zeros) return x >= 0 && x <= last ? static_cast<std::int64_t>(x) : -1;
     W unused = 1;
-    if (padding == Outside::reflection) x = std::trunc(reflected(x, least, most, unused));
+    if (padding == Outside::reflection) x = std::trunc(reflected(x, lower, upper, unused));
     return static_cast<std::int64_t>(!(x >= 0) ? W(0) : last < x ? last : x);
   }
 
   template <class T, class W>
-  TENON_FN Taps<W> taps_of(T place, std::int64_t along) const {
+  TENON_FN Taps<W> taps_of(T coordinate, std::int64_t along) const {
     const auto length = static_cast<W>(along);
-    const W least = align_corners ? W(0) : W(-0.5),
-            most = align_corners ? length - 1 : length - W(0.5);
+    const W lower = align_corners ? W(0) : W(-0.5),
+            upper = align_corners ? length - 1 : length - W(0.5);
     W direction = (align_corners ? length - 1 : length) / 2;
-    W x = align_corners ? (static_cast<W>(place) + 1) / 2 * (length - 1)
-                        : ((static_cast<W>(place) + 1) * length - 1) / 2;
+    W x = align_corners ? (static_cast<W>(coordinate) + 1) / 2 * (length - 1)
+                        : ((static_cast<W>(coordinate) + 1) * length - 1) / 2;
     if (mode == Mode::nearest) x = std::nearbyint(x);
-    if (x < least || x > most) {
+    if (x < lower || x > upper) {
       if (padding == Outside::border)
         direction = 0, x = x < 0 ? W(0) : x > length - 1 ? length - 1 : x;
-      if (padding == Outside::reflection) x = reflected(x, least, most, direction);
+      if (padding == Outside::reflection) x = reflected(x, lower, upper, direction);
     }
     Taps<W> taps;
     if (!(std::abs(x) < W(1e9))) return taps;  // far outside, without neighbors
@@ -105,7 +105,7 @@ struct GridSampler {
     taps.count = mode == Mode::nearest ? 1 : mode == Mode::linear ? 2 : 4;
     for (int i = 0; i < taps.count; ++i)
       taps.index[i] =
-          inside(floor + static_cast<W>(mode == Mode::cubic ? i - 1 : i), along, least, most);
+          inside(floor + static_cast<W>(mode == Mode::cubic ? i - 1 : i), along, lower, upper);
     if (mode == Mode::nearest) {
       taps.weight[0] = 1, taps.slope[0] = 0;
     } else if (mode == Mode::linear) {
@@ -196,7 +196,7 @@ struct GridSampleShapes : tenon::Operator {
   }
 
  protected:
-  GridSampler places_of(const tenon::Shape& data, const tenon::Shape& grid) const {
+  GridSampler sampler_for(const tenon::Shape& data, const tenon::Shape& grid) const {
     GridSampler of{mode, padding, align_corners, data.rank() - 2, data[0], data[1]};
     for (int axis = 0; axis < of.axes; ++axis) {
       of.size[axis] = data[axis + 2];

@@ -146,7 +146,7 @@ struct MaxRoiPool : MaxRoiPoolShapes {
           const auto n = sample(static_cast<std::int64_t>(region.numbers[0]), data.dim(0));
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t i = 0; i < height * width; ++i)
-              output[(r * channels + c) * height * width + i] = of.largest(
+              output[(r * channels + c) * height * width + i] = of.max_in_bin(
                   region, i, data.data() + (n * channels + c) * rows * columns, rows, columns);
         }
       });

@@ -17,16 +17,16 @@ struct Regions {
   tenon::gpu::Fault fault;
 
   using Region = RoiRules::Region<Wide<T>>;
-  TENON_FN std::int64_t parts() const { return of.height * of.width; }
+  TENON_FN std::int64_t bins() const { return of.height * of.width; }
   TENON_FN const T* plane(std::int64_t n, std::int64_t c) const {
     return data + (n * channels + c) * rows * columns;
   }
   /// Whether region r is valid; if so, stores it in `found`.
   TENON_DEVICE bool find(std::int64_t r, Region& found) const {
-    constexpr std::int64_t most = 4097;  // elements of a bin along an axis
+    constexpr std::int64_t max_points = 4097;  // elements of a bin along an axis
     if (!fault.fits(samples[r], batch)) return false;
     found = of.template region_of<Wide<T>>(regions + 4 * r);
-    return found.valid() || fault.fits(most, most);
+    return found.valid() || fault.fits(max_points, max_points);
   }
 };
 
@@ -37,8 +37,7 @@ struct AlignRegion {
 
   TENON_DEVICE void operator()(std::int64_t o) const {
     using W = Wide<T>;
-    const auto i = o % at.parts(), c = o / at.parts() % at.channels,
-               r = o / at.parts() / at.channels;
+    const auto i = o % at.bins(), c = o / at.bins() % at.channels, r = o / at.bins() / at.channels;
     typename Regions<T>::Region region;
     if (!at.find(r, region)) return;
     const T* const plane = at.plane(at.samples[r], c);
@@ -48,12 +47,12 @@ struct AlignRegion {
         at.of.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
           for (int k = 0; k < 4; ++k) {
             const W term = point.term(plane, k);
-            made = !at.of.largest ? made + term : first || is_larger(term, made) ? term : made;
+            made = !at.of.takes_max ? made + term : first || is_larger(term, made) ? term : made;
             first = false;
           }
         });
-    if (at.of.largest && !all && made < 0) made = 0;
-    output[o] = T(at.of.largest ? made : made / region.count());
+    if (at.of.takes_max && !all && made < 0) made = 0;
+    output[o] = T(at.of.takes_max ? made : made / region.count());
   }
 };
 
@@ -74,8 +73,8 @@ struct PlaneGradient {
     for (std::int64_t r = 0; r < at.count; ++r) {
       typename Regions<T>::Region region;
       if (!at.find(r, region) || at.samples[r] != n) continue;
-      for (std::int64_t i = 0; i < at.parts(); ++i) {
-        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.parts() + i]);
+      for (std::int64_t i = 0; i < at.bins(); ++i) {
+        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.bins() + i]);
         at.of.each_term(region, i, at.plane(n, c), at.rows, at.columns,
                         [&](const RoiRules::Point<W>& point, int k, W share) {
                           to[point.index(k)] += slope * share * point.weight(k);
@@ -97,10 +96,10 @@ struct RegionGradient {
     typename Regions<T>::Region region;
     if (!at.find(r, region)) return;
     W sums[4] = {};
-    for (std::int64_t i = 0; i < at.parts(); ++i)
+    for (std::int64_t i = 0; i < at.bins(); ++i)
       for (std::int64_t c = 0; c < at.channels; ++c) {
         const T* const plane = at.plane(at.samples[r], c);
-        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.parts() + i]) *
+        const W slope = static_cast<W>(dy[(r * at.channels + c) * at.bins() + i]) *
                         static_cast<W>(at.of.spatial_scale);
         at.of.each_term(region, i, plane, at.rows, at.columns,
                         [&](const RoiRules::Point<W>& point, int k, W share) {
@@ -113,7 +112,7 @@ struct RegionGradient {
 };
 
 template <class T>
-struct LargestOfRegion {
+struct MaxOfRegion {
   WholeRegions of;
   const T *data, *regions;
   std::int64_t batch, channels, rows, columns;
@@ -121,13 +120,13 @@ struct LargestOfRegion {
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(std::int64_t o) const {
-    const auto parts = of.height * of.width, plane = o / parts, c = plane % channels,
+    const auto bins = of.height * of.width, plane = o / bins, c = plane % channels,
                r = plane / channels;
     const auto region = of.region_of(regions + 5 * r);
     const auto n = region.valid ? static_cast<std::int64_t>(region.numbers[0]) : -1;
     if (fault.fits(n, batch))
-      output[o] =
-          of.largest(region, o % parts, data + (n * channels + c) * rows * columns, rows, columns);
+      output[o] = of.max_in_bin(region, o % bins, data + (n * channels + c) * rows * columns, rows,
+                                columns);
   }
 };
 
@@ -193,9 +192,9 @@ struct MaxRoiPoolCuda : MaxRoiPoolShapes {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       tenon::gpu::for_each(
           call, call.output_type(0).shape.size(),
-          LargestOfRegion<T>{whole_regions(), call.input<T>(0).data(), call.input<T>(1).data(),
-                             data[0], data[1], data[2], data[3], call.output<T>(0).data(),
-                             tenon::gpu::Fault(call)});
+          MaxOfRegion<T>{whole_regions(), call.input<T>(0).data(), call.input<T>(1).data(), data[0],
+                         data[1], data[2], data[3], call.output<T>(0).data(),
+                         tenon::gpu::Fault(call)});
     });
   }
 };

@@ -48,12 +48,12 @@ struct RegionPool : tenon::Operator {
 struct RoiRules {
   std::int64_t height, width, sampling_ratio;
   double spatial_scale;
-  bool half_pixel, largest;
+  bool half_pixel, takes_max;
 
   /// The bins of a region, and the number of sampling points in each.
   template <class W>
   struct Region {
-    W edge[2], part[2];
+    W edge[2], bin[2];
     std::int64_t points[2];
     bool grows[2];  // whether the size follows the second edge; a region narrower than an element
                     // is as wide as one
@@ -76,8 +76,8 @@ struct RoiRules {
       region.grows[axis] = half_pixel || !(size < W(1));
       if (!region.grows[axis]) size = 1;
       region.edge[axis] = edge[0];
-      region.part[axis] = size / static_cast<W>(axis == 0 ? width : height);
-      region.points[axis] = points(region.part[axis]);
+      region.bin[axis] = size / static_cast<W>(axis == 0 ? width : height);
+      region.points[axis] = points(region.bin[axis]);
     }
     return region;
   }
@@ -93,25 +93,27 @@ struct RoiRules {
   };
 
   template <class W>
-  TENON_FN W place_of(const Region<W>& region, int axis, std::int64_t part,
-                      std::int64_t number) const {
-    return region.edge[axis] + static_cast<W>(part) * region.part[axis] +
-           (static_cast<W>(number) + W(0.5)) * region.part[axis] /
+  TENON_FN W sampling_point(const Region<W>& region, int axis, std::int64_t bin,
+                            std::int64_t number) const {
+    return region.edge[axis] + static_cast<W>(bin) * region.bin[axis] +
+           (static_cast<W>(number) + W(0.5)) * region.bin[axis] /
                static_cast<W>(region.points[axis]);
   }
 
   template <class W>
-  TENON_FN Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t part,
-                           std::int64_t number, std::int64_t size) const {
-    const W place = place_of(region, axis, part, number), end = static_cast<W>(size - 1);
-    const W at = place < 0 ? W(0) : end < place ? end : place;
+  TENON_FN Axis<W> axis_at(const Region<W>& region, int axis, std::int64_t bin, std::int64_t number,
+                           std::int64_t size) const {
+    const W position = sampling_point(region, axis, bin, number), end = static_cast<W>(size - 1);
+    const W at = position < 0 ? W(0) : end < position ? end : position;
     const auto whole = static_cast<std::int64_t>(at), low = whole < size - 1 ? whole : size - 1;
     const bool last = low == size - 1;
-    Axis<W> found{
-        {low, last ? low : low + 1}, last ? W(0) : at - static_cast<W>(low), 0, !last && place > 0};
+    Axis<W> found{{low, last ? low : low + 1},
+                  last ? W(0) : at - static_cast<W>(low),
+                  0,
+                  !last && position > 0};
     const W within = (static_cast<W>(number) + W(0.5)) / static_cast<W>(region.points[axis]);
     if (region.grows[axis])
-      found.along = (static_cast<W>(part) + within) / static_cast<W>(axis == 0 ? width : height);
+      found.along = (static_cast<W>(bin) + within) / static_cast<W>(axis == 0 ? width : height);
     return found;
   }
 
@@ -121,26 +123,26 @@ struct RoiRules {
     std::int64_t first, end;
   };
   template <class W>
-  TENON_FN Inside inside(const Region<W>& region, int axis, std::int64_t part,
+  TENON_FN Inside inside(const Region<W>& region, int axis, std::int64_t bin,
                          std::int64_t size) const {
     const auto first_that = [&](std::int64_t begin, const auto& holds) {
       auto end = region.points[axis];
       while (begin < end) {
         const auto middle = begin + (end - begin) / 2;
-        if (holds(place_of(region, axis, part, middle)))
+        if (holds(sampling_point(region, axis, bin, middle)))
           end = middle;
         else
           begin = middle + 1;
       }
       return begin;
     };
-    const auto most = static_cast<W>(size);
-    if (region.part[axis] < 0) {  // the second edge precedes the first one: positions descend
-      const auto first = first_that(0, [&](W place) { return place <= most; });
-      return {first, first_that(first, [](W place) { return place < -1; })};
+    const auto limit = static_cast<W>(size);
+    if (region.bin[axis] < 0) {  // the second edge precedes the first one: positions descend
+      const auto first = first_that(0, [&](W position) { return position <= limit; });
+      return {first, first_that(first, [](W position) { return position < -1; })};
     }
-    const auto first = first_that(0, [](W place) { return place >= -1; });
-    return {first, first_that(first, [&](W place) { return place > most; })};
+    const auto first = first_that(0, [](W position) { return position >= -1; });
+    return {first, first_that(first, [&](W position) { return position > limit; })};
   }
 
   /// The four neighbors of a sampling point, their weights, and the derivatives of these by its
@@ -153,11 +155,11 @@ struct RoiRules {
     TENON_FN std::int64_t index(int k) const {
       return axis[1].element[k / 2] * columns + axis[0].element[k % 2];
     }
-    TENON_FN W part(int of, bool far) const { return far ? axis[of].far : 1 - axis[of].far; }
-    TENON_FN W weight(int k) const { return part(1, k / 2 == 1) * part(0, k % 2 == 1); }
+    TENON_FN W factor(int of, bool far) const { return far ? axis[of].far : 1 - axis[of].far; }
+    TENON_FN W weight(int k) const { return factor(1, k / 2 == 1) * factor(0, k % 2 == 1); }
     TENON_FN W slope(int of, int k) const {
       const bool far = (of == 0 ? k % 2 : k / 2) == 1, other_far = (of == 0 ? k / 2 : k % 2) == 1;
-      return !axis[of].moves ? W(0) : far ? part(1 - of, other_far) : -part(1 - of, other_far);
+      return !axis[of].moves ? W(0) : far ? factor(1 - of, other_far) : -factor(1 - of, other_far);
     }
     /// Adds the contribution of an element to the gradients of left, top, right and bottom.
     TENON_FN void add_moves(W (&sums)[4], int k, W element) const {
@@ -193,7 +195,7 @@ struct RoiRules {
   template <class W, class T, class Body>
   TENON_FN void each_term(const Region<W>& region, std::int64_t i, const T* plane,
                           std::int64_t rows, std::int64_t columns, const Body& body) const {
-    if (!largest) {
+    if (!takes_max) {
       each_point(region, i, rows, columns, [&](const Point<W>& point) {
         for (int k = 0; k < 4; ++k) body(point, k, 1 / region.count());
       });
@@ -213,10 +215,10 @@ struct RoiRules {
  private:
   /// Negative if a region is not finite or too large.
   template <class W>
-  TENON_FN std::int64_t points(W part) const {
+  TENON_FN std::int64_t points(W bin) const {
     if (sampling_ratio > 0) return sampling_ratio;
-    if (!(part <= W(4096))) return -1;
-    return part > 0 ? static_cast<std::int64_t>(std::ceil(part)) : 0;
+    if (!(bin <= W(4096))) return -1;
+    return bin > 0 ? static_cast<std::int64_t>(std::ceil(bin)) : 0;
   }
 };
 
@@ -305,15 +307,15 @@ struct WholeRegions {
 
   /// The maximum of bin i.
   template <class T>
-  TENON_FN T largest(const Region& region, std::int64_t i, const T* plane, std::int64_t rows,
-                     std::int64_t columns) const {
+  TENON_FN T max_in_bin(const Region& region, std::int64_t i, const T* plane, std::int64_t rows,
+                        std::int64_t columns) const {
     const auto* const at = region.numbers;
-    const double part_h = length(at[4] - at[2] + 1) / static_cast<double>(height);
-    const double part_w = length(at[3] - at[1] + 1) / static_cast<double>(width);
-    const auto top = bound(at[2], i / width, part_h, false, rows),
-               bottom = bound(at[2], i / width + 1, part_h, true, rows);
-    const auto left = bound(at[1], i % width, part_w, false, columns),
-               right = bound(at[1], i % width + 1, part_w, true, columns);
+    const double bin_height = length(at[4] - at[2] + 1) / static_cast<double>(height);
+    const double bin_width = length(at[3] - at[1] + 1) / static_cast<double>(width);
+    const auto top = bound(at[2], i / width, bin_height, false, rows),
+               bottom = bound(at[2], i / width + 1, bin_height, true, rows);
+    const auto left = bound(at[1], i % width, bin_width, false, columns),
+               right = bound(at[1], i % width + 1, bin_width, true, columns);
     T found = T(bottom <= top || right <= left ? 0.f : below_all);
     for (auto y = top; y < bottom; ++y)
       for (auto x = left; x < right; ++x)
@@ -325,13 +327,13 @@ struct WholeRegions {
   static constexpr float below_all = -std::numeric_limits<float>::infinity();
 
   TENON_FN static double length(double elements) { return elements > 1 ? elements : 1.0; }
-  TENON_FN static std::int64_t bound(double begin, std::int64_t i, double part, bool upper,
+  TENON_FN static std::int64_t bound(double begin, std::int64_t i, double bin, bool upper,
                                      std::int64_t size) {
-    const double at = static_cast<double>(i) * part,
-                 place = (upper ? std::ceil(at) : std::floor(at)) + begin;
-    return place < 0                           ? 0
-           : place > static_cast<double>(size) ? size
-                                               : static_cast<std::int64_t>(place);
+    const double at = static_cast<double>(i) * bin,
+                 position = (upper ? std::ceil(at) : std::floor(at)) + begin;
+    return position < 0                           ? 0
+           : position > static_cast<double>(size) ? size
+                                                  : static_cast<std::int64_t>(position);
   }
 };
 

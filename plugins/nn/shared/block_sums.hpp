@@ -10,7 +10,7 @@
 /// `count` sums of `terms` terms each. One thread block computes each sum; if there are few long
 /// sums, each is split into chunks for several blocks.
 struct BlockSums {
-  std::int64_t count, terms, parts;
+  std::int64_t count, terms, chunks;
 
   static BlockSums of(std::int64_t count, std::int64_t terms) {
     const auto blocks = 1024 / std::max<std::int64_t>(count, 1), worthwhile = (terms + 4095) / 4096;
@@ -20,7 +20,7 @@ struct BlockSums {
   /// Bytes of scratch memory for partial sums.
   template <class Value>
   std::size_t bytes() const {
-    return parts > 1 ? static_cast<std::size_t>(count * parts) * sizeof(Value) : 0;
+    return chunks > 1 ? static_cast<std::size_t>(count * chunks) * sizeof(Value) : 0;
   }
 };
 
@@ -34,22 +34,22 @@ struct TwoSums {
 };
 
 template <class Value, class Term, class Put>
-struct SumPart {
+struct SumChunk {
   BlockSums sums;
   Term term;
   Put put;
   Value* partial;
 
   TENON_DEVICE void operator()(const tenon::gpu::Block& block, std::int64_t i) const {
-    const auto sum = i / sums.parts, length = (sums.terms + sums.parts - 1) / sums.parts,
-               begin = i % sums.parts * length;
+    const auto sum = i / sums.chunks, length = (sums.terms + sums.chunks - 1) / sums.chunks,
+               begin = i % sums.chunks * length;
     const auto end = begin + length < sums.terms ? begin + length : sums.terms;
     Value value{};
     for (auto t = begin + block.thread(); t < end; t += tenon::gpu::block_threads)
       value = value + term(sum, t);
     value = block.sum(value);
     if (block.thread() != 0) return;
-    if (sums.parts == 1)
+    if (sums.chunks == 1)
       put(sum, value);
     else
       partial[i] = value;
@@ -57,14 +57,14 @@ struct SumPart {
 };
 
 template <class Value, class Put>
-struct SumOfParts {
-  std::int64_t parts;
+struct SumOfChunks {
+  std::int64_t chunks;
   Put put;
   const Value* partial;
 
   TENON_DEVICE void operator()(std::int64_t sum) const {
     Value value{};
-    for (auto i = sum * parts; i < (sum + 1) * parts; ++i) value = value + partial[i];
+    for (auto i = sum * chunks; i < (sum + 1) * chunks; ++i) value = value + partial[i];
     put(sum, value);
   }
 };
@@ -74,8 +74,8 @@ struct SumOfParts {
 template <class Value, class Term, class Put>
 void sum_by_blocks(const tenon::Call& call, const BlockSums& sums, const Term& term, const Put& put,
                    Value* scratch) {
-  tenon::gpu::for_each_block(call, sums.count * sums.parts,
-                             SumPart<Value, Term, Put>{sums, term, put, scratch});
-  if (sums.parts > 1)
-    tenon::gpu::for_each(call, sums.count, SumOfParts<Value, Put>{sums.parts, put, scratch});
+  tenon::gpu::for_each_block(call, sums.count * sums.chunks,
+                             SumChunk<Value, Term, Put>{sums, term, put, scratch});
+  if (sums.chunks > 1)
+    tenon::gpu::for_each(call, sums.count, SumOfChunks<Value, Put>{sums.chunks, put, scratch});
 }

@@ -8,7 +8,7 @@
 /// One thread adds rows of one column, so that adjacent threads read adjacent elements; rows are
 /// split into chunks if the columns alone would not occupy the device.
 struct ColumnSums {
-  std::int64_t rows, columns, parts;
+  std::int64_t rows, columns, chunks;
 
   static ColumnSums of(std::int64_t rows, std::int64_t columns) {
     const auto filling = (1 << 16) / std::max<std::int64_t>(columns, 1),
@@ -18,25 +18,25 @@ struct ColumnSums {
 
   /// Bytes of scratch memory for partial sums.
   std::size_t bytes() const {
-    return parts > 1 ? static_cast<std::size_t>(columns * parts) * sizeof(double) : 0;
+    return chunks > 1 ? static_cast<std::size_t>(columns * chunks) * sizeof(double) : 0;
   }
 };
 
 template <class Term, class Put>
-struct ColumnPart {
+struct ColumnChunk {
   ColumnSums sums;
   Term term;
   Put put;
   double* partial;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto part = i / sums.columns, column = i % sums.columns,
-               length = (sums.rows + sums.parts - 1) / sums.parts;
-    const auto end = (part + 1) * length < sums.rows ? (part + 1) * length : sums.rows;
+    const auto chunk = i / sums.columns, column = i % sums.columns,
+               length = (sums.rows + sums.chunks - 1) / sums.chunks;
+    const auto end = (chunk + 1) * length < sums.rows ? (chunk + 1) * length : sums.rows;
     double total = 0;
-    for (auto row = part * length; row < end; ++row)
+    for (auto row = chunk * length; row < end; ++row)
       total += static_cast<double>(term(row, column));
-    if (sums.parts == 1)
+    if (sums.chunks == 1)
       put(column, total);
     else
       partial[i] = total;
@@ -44,15 +44,15 @@ struct ColumnPart {
 };
 
 template <class Put>
-struct ColumnOfParts {
+struct ColumnOfChunks {
   ColumnSums sums;
   Put put;
   const double* partial;
 
   TENON_DEVICE void operator()(std::int64_t column) const {
     double total = 0;
-    for (std::int64_t part = 0; part < sums.parts; ++part)
-      total += partial[part * sums.columns + column];
+    for (std::int64_t chunk = 0; chunk < sums.chunks; ++chunk)
+      total += partial[chunk * sums.columns + column];
     put(column, total);
   }
 };
@@ -62,8 +62,8 @@ struct ColumnOfParts {
 template <class Term, class Put>
 void sum_columns(const tenon::Call& call, const ColumnSums& sums, const Term& term, const Put& put,
                  double* scratch) {
-  tenon::gpu::for_each(call, sums.columns * sums.parts,
-                       ColumnPart<Term, Put>{sums, term, put, scratch});
-  if (sums.parts > 1)
-    tenon::gpu::for_each(call, sums.columns, ColumnOfParts<Put>{sums, put, scratch});
+  tenon::gpu::for_each(call, sums.columns * sums.chunks,
+                       ColumnChunk<Term, Put>{sums, term, put, scratch});
+  if (sums.chunks > 1)
+    tenon::gpu::for_each(call, sums.columns, ColumnOfChunks<Put>{sums, put, scratch});
 }

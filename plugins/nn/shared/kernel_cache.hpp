@@ -15,25 +15,25 @@ class KernelCache {
   /// max_bytes in total.
   template <class Make>
   Kernel& of(const Shape& shape, Make&& make) {
-    const auto found = std::find_if(kept_.begin(), kept_.end(),
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
                                     [&](const Entry& entry) { return entry.shape == shape; });
-    if (found != kept_.end()) {
-      std::rotate(kept_.begin(), found, found + 1);
+    if (found != entries_.end()) {
+      std::rotate(entries_.begin(), found, found + 1);
     } else {
       auto made = std::make_unique<Kernel>(make());
-      while (kept_.size() == most || bytes() > max_bytes) kept_.pop_back();
-      kept_.insert(kept_.begin(), Entry{shape, std::move(made)});
+      while (entries_.size() == max_entries || bytes() > max_bytes) entries_.pop_back();
+      entries_.insert(entries_.begin(), Entry{shape, std::move(made)});
     }
-    return *kept_.front().kernel;
+    return *entries_.front().kernel;
   }
 
  private:
-  static constexpr std::size_t most = 8, max_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t max_entries = 8, max_bytes = std::size_t{1} << 20;
 
   // Kernels grow while their passes are created.
   std::size_t bytes() const {
     return std::accumulate(
-        kept_.begin(), kept_.end(), std::size_t{0},
+        entries_.begin(), entries_.end(), std::size_t{0},
         [](std::size_t sum, const Entry& entry) { return sum + entry.kernel->bytes(); });
   }
 
@@ -41,5 +41,5 @@ class KernelCache {
     Shape shape;
     std::unique_ptr<Kernel> kernel;
   };
-  std::vector<Entry> kept_;  // most recently used first
+  std::vector<Entry> entries_;  // most recently used first
 };

@@ -14,7 +14,7 @@ struct Point {
 
 /// Always three axes; missing ones come first and have size 1.
 struct Sliding {
-  Point size, places;  ///< elements of data, and output positions
+  Point size, positions;  ///< elements of data, and output positions
   Point kernel, stride, pad, dilate;
   friend bool operator==(const Sliding&, const Sliding&) = default;
 
@@ -25,7 +25,7 @@ struct Sliding {
       const int to = 3 - window.axes + i;
       const auto from = static_cast<std::size_t>(i);
       made.size.at[to] = data[i + 2];
-      made.places.at[to] = output[i + 2];
+      made.positions.at[to] = output[i + 2];
       made.kernel.at[to] = window.kernel[from];
       made.stride.at[to] = window.stride[from];
       made.pad.at[to] = window.pad[from];
@@ -49,19 +49,19 @@ struct Sliding {
     for (int axis = 0; axis < 3; ++axis) {
       const auto reach = dilate.at[axis] * (kernel.at[axis] - 1) + 1;
       if (size.at[axis] + 2 * pad.at[axis] < reach ||
-          (size.at[axis] + 2 * pad.at[axis] - reach) / stride.at[axis] + 1 != places.at[axis])
+          (size.at[axis] + 2 * pad.at[axis] - reach) / stride.at[axis] + 1 != positions.at[axis])
         return false;
     }
     return true;
   }
 
-  /// Index in data of tap `tap` of the kernel at output position `place`; negative if that is
+  /// Index in data of tap `tap` of the kernel at output position `position`; negative if that is
   /// padding.
-  TENON_DEVICE std::int64_t element(const Point& place, const Point& tap) const {
+  TENON_DEVICE std::int64_t element(const Point& position, const Point& tap) const {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {
       const auto i =
-          place.at[axis] * stride.at[axis] - pad.at[axis] + tap.at[axis] * dilate.at[axis];
+          position.at[axis] * stride.at[axis] - pad.at[axis] + tap.at[axis] * dilate.at[axis];
       if (i < 0 || i >= size.at[axis]) return -1;
       point.at[axis] = i;
     }
@@ -70,15 +70,15 @@ struct Sliding {
 
   /// The output position at which tap `tap` of the kernel covers `element`; negative if there is
   /// none.
-  TENON_DEVICE std::int64_t place(const Point& element, const Point& tap) const {
+  TENON_DEVICE std::int64_t output_index(const Point& element, const Point& tap) const {
     Point point{};
     for (int axis = 0; axis < 3; ++axis) {
       const auto distance = element.at[axis] + pad.at[axis] - tap.at[axis] * dilate.at[axis];
       if (distance < 0 || distance % stride.at[axis] != 0 ||
-          distance / stride.at[axis] >= places.at[axis])
+          distance / stride.at[axis] >= positions.at[axis])
         return -1;
       point.at[axis] = distance / stride.at[axis];
     }
-    return index(places, point);
+    return index(positions, point);
   }
 };

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 /// A group of a single thread.
-class Alone {
+class SingleThread {
  public:
   TENON_DEVICE int thread() const { return 0; }
   TENON_DEVICE void sync() const {}
@@ -27,22 +27,22 @@ class Alone {
 /// Number of threads of a group: thread t takes elements t, t + group_size, ...
 template <class ThreadGroup>
 inline constexpr int group_size =
-    std::is_same_v<ThreadGroup, Alone> ? 1 : tenon::gpu::block_threads;
+    std::is_same_v<ThreadGroup, SingleThread> ? 1 : tenon::gpu::block_threads;
 
 template <class Body>
-struct WorksAlone {
+struct SingleThreadBody {
   Body body;
-  TENON_DEVICE void operator()(std::int64_t i) const { body(Alone(), i); }
+  TENON_DEVICE void operator()(std::int64_t i) const { body(SingleThread(), i); }
 };
 
 /// Calls body(team, i) for each i in [0, count), with work for `length` elements each.
 /// `neighbours`: corresponding elements of adjacent runs are adjacent in memory, so that threads
 /// with one run each have coalesced accesses.
 template <class Body>
-void for_each_team(const tenon::Call& call, std::int64_t count, std::int64_t length,
-                   bool neighbours, const Body& body) {
+void for_each_group(const tenon::Call& call, std::int64_t count, std::int64_t length,
+                    bool neighbours, const Body& body) {
   if (length <= 32 || (neighbours && count >= 1 << 13))
-    tenon::gpu::for_each(call, count, WorksAlone<Body>{body});
+    tenon::gpu::for_each(call, count, SingleThreadBody<Body>{body});
   else
     tenon::gpu::for_each_block(call, count, body);
 }

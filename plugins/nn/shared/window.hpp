@@ -8,11 +8,11 @@
 /// Padding of data: `pad` and `pad_end`, or the amount that gives ceil(axis / stride) output
 /// positions. If that is odd, `same_upper` puts the larger half after data and `same_lower` before
 /// it.
-enum class Padding { given, same_upper, same_lower };
+enum class Padding { from_parameters, same_upper, same_lower };
 
 struct Window {
   using Numbers = std::array<std::int64_t, 3>;
-  static constexpr std::int64_t largest =
+  static constexpr std::int64_t max_number =
       65535;  // limit of each number, so that products do not overflow
 
   int axes = 0;
@@ -35,7 +35,7 @@ struct Window {
   }
 
   /// Output positions along an axis of `size` elements. Needs reach <= padded.
-  std::int64_t places(int axis, std::int64_t size) const {
+  std::int64_t output_size(int axis, std::int64_t size) const {
     return (padded(axis, size) - reach(axis)) / stride[at(axis)] + 1;
   }
 
@@ -45,7 +45,7 @@ struct Window {
     auto padded = *this;
     padded.pad = numbers(begin, axes, {0, 0, 0});
     padded.pad_end = numbers(end, axes, padded.pad);
-    for (int axis = 0; axis < axes && mode != Padding::given; ++axis) {
+    for (int axis = 0; axis < axes && mode != Padding::from_parameters; ++axis) {
       const auto size = data.rank() > axis + 2 ? data[axis + 2]
                                                : tenon::unknown;  // other ranks are rejected later
       const auto step = stride[at(axis)];
@@ -74,15 +74,15 @@ inline void require_numbers(const tenon::Infer& io, const char* name, const teno
 /// Describes the padding parameters.
 template <class Layer>
 constexpr void describe_padding(auto& op, const char* pad) {
-  op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::largest);
+  op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::max_number);
   op.param("pad_end", &Layer::pad_end, "padding after each spatial axis; default: same as `pad`")
       .at_least(0)
-      .at_most(Window::largest);
+      .at_most(Window::max_number);
   op.param("pad_mode", &Layer::pad_mode,
            "given: use `pad` and `pad_end`; same: pad to ceil(axis / stride) output positions, "
            "with the larger half after data "
            "(same_upper) or before it (same_lower)")
-      .one_of({{"given", Padding::given},
+      .one_of({{"given", Padding::from_parameters},
                {"same_upper", Padding::same_upper},
                {"same_lower", Padding::same_lower}});
 }
@@ -94,7 +94,7 @@ inline void require_padding(const tenon::Infer& io, Padding mode, const tenon::I
   const auto zero = [](const tenon::Ints& list) {
     return std::all_of(list.begin(), list.end(), [](auto n) { return n == 0; });
   };
-  if (mode != Padding::given && !(zero(pad) && zero(pad_end)))
+  if (mode != Padding::from_parameters && !(zero(pad) && zero(pad_end)))
     io.param_error("pad_mode", "sets the padding, but pad or pad_end is set, too");
 }
 
@@ -119,14 +119,14 @@ inline void require_spatial(const tenon::Infer& io, const tenon::Shape& data, in
 }
 
 /// Sets the spatial axes of `output` to the number of window positions in data.
-inline void set_places(const tenon::Infer& io, const Window& window, const tenon::Shape& data,
-                       tenon::Shape& output) {
+inline void set_output_sizes(const tenon::Infer& io, const Window& window, const tenon::Shape& data,
+                             tenon::Shape& output) {
   for (int axis = 0; axis < window.axes; ++axis) {
     const auto size = data[axis + 2];
     if (size == tenon::unknown) continue;
     io.require(window.reach(axis) <= window.padded(axis, size), "the kernel extends over ",
                window.reach(axis), " elements of axis ", axis + 2, ", but data ", data,
                " with padding has ", window.padded(axis, size));
-    output.set(axis + 2, window.places(axis, size));
+    output.set(axis + 2, window.output_size(axis, size));
   }
 }

@@ -34,38 +34,39 @@ class WindowPartition {
         batch_(data[0]),
         filters_(output[1]) {}
 
-  /// Whole samples: at most `most` chunks of equal size, and a smaller last one if needed.
-  std::vector<WindowChunk> of_samples(std::int64_t most) const {
-    std::vector<WindowChunk> parts;
-    const auto size = std::max<std::int64_t>((batch_ + most - 1) / most, 1);
+  /// Whole samples: at most `max_chunks` chunks of equal size, and a smaller last one if needed.
+  std::vector<WindowChunk> of_samples(std::int64_t max_chunks) const {
+    std::vector<WindowChunk> chunks;
+    const auto size = std::max<std::int64_t>((batch_ + max_chunks - 1) / max_chunks, 1);
     for (std::int64_t first = 0; first < batch_; first += size)
-      parts.push_back(part(first, std::min(size, batch_ - first), 0, rows_));
-    return parts;
+      chunks.push_back(chunk(first, std::min(size, batch_ - first), 0, rows_));
+    return chunks;
   }
 
-  /// Like of_samples(), but splits each sample into rows if there are fewer samples than `most`.
-  std::vector<WindowChunk> of_rows(std::int64_t most) const {
-    const auto cuts = batch_ > 0 ? even(std::min({most / batch_, rows_, max_cuts})) : 1;
-    if (cuts <= 1) return of_samples(most);
-    std::vector<WindowChunk> parts;
+  /// Like of_samples(), but splits each sample into rows if there are fewer samples than
+  /// `max_chunks`.
+  std::vector<WindowChunk> of_rows(std::int64_t max_chunks) const {
+    const auto cuts = batch_ > 0 ? even(std::min({max_chunks / batch_, rows_, max_cuts})) : 1;
+    if (cuts <= 1) return of_samples(max_chunks);
+    std::vector<WindowChunk> chunks;
     for (std::int64_t sample = 0; sample < batch_; ++sample)
       for (std::int64_t i = 0; i < cuts; ++i) {
         const auto first = rows_ * i / cuts;
-        parts.push_back(part(sample, 1, first, rows_ * (i + 1) / cuts - first));
-        if (parts.back().data_rows < 1) return of_samples(most);  // rows with padding only
+        chunks.push_back(chunk(sample, 1, first, rows_ * (i + 1) / cuts - first));
+        if (chunks.back().data_rows < 1) return of_samples(max_chunks);  // rows with padding only
       }
-    return parts;
+    return chunks;
   }
 
   /// All samples, split into chunks of `size` filters, with a smaller last one if needed.
   std::vector<WindowChunk> of_filters(std::int64_t size) const {
-    std::vector<WindowChunk> parts;
+    std::vector<WindowChunk> chunks;
     for (std::int64_t first = 0; first < filters_; first += size) {
-      parts.push_back(part(0, batch_, 0, rows_));
-      parts.back().filter = first;
-      parts.back().filters = std::min(size, filters_ - first);
+      chunks.push_back(chunk(0, batch_, 0, rows_));
+      chunks.back().filter = first;
+      chunks.back().filters = std::min(size, filters_ - first);
     }
-    return parts;
+    return chunks;
   }
 
   /// Number of chunks that is worth the overhead: each does at least 2.5 million operations, and
@@ -83,8 +84,8 @@ class WindowPartition {
     return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   }
 
-  WindowChunk part(std::int64_t sample, std::int64_t samples, std::int64_t row,
-                   std::int64_t rows) const {
+  WindowChunk chunk(std::int64_t sample, std::int64_t samples, std::int64_t row,
+                    std::int64_t rows) const {
     const auto from = row * stride_ - pad_, to = (row + rows - 1) * stride_ - pad_ + reach_;
     const bool whole = rows == rows_;  // then rows that the stride leaves over belong to it, too
     const auto first = whole ? 0 : std::max<std::int64_t>(from, 0),

@@ -35,9 +35,9 @@ struct Det : DetShapes {
           dy.size(), 1 + 1024 / (1 + n * n * n), [&](std::int64_t begin, std::int64_t end) {
             std::vector<double> numbers(
                 static_cast<std::size_t>(determinants::Cofactors::numbers(n)));
-            std::vector<std::int64_t> places(
-                static_cast<std::size_t>(determinants::Cofactors::places(n)));
-            determinants::Cofactors cofactors(n, numbers.data(), places.data());
+            std::vector<std::int64_t> indices(
+                static_cast<std::size_t>(determinants::Cofactors::indices(n)));
+            determinants::Cofactors cofactors(n, numbers.data(), indices.data());
             for (auto i = begin; i < end; ++i) {
               for (std::int64_t k = 0; k < n * n; ++k)
                 cofactors.matrix[k] = static_cast<double>(static_cast<W>(data[i * n * n + k]));

@@ -26,12 +26,13 @@ struct DeterminantBack {
   std::int64_t n;
   const T *data, *dy;
   double* numbers;
-  std::int64_t* places;
+  std::int64_t* indices;
   T* dx;
 
   TENON_FN void operator()(std::int64_t i) const {
     using determinants::Cofactors;
-    Cofactors cofactors(n, numbers + i * Cofactors::numbers(n), places + i * Cofactors::places(n));
+    Cofactors cofactors(n, numbers + i * Cofactors::numbers(n),
+                        indices + i * Cofactors::indices(n));
     for (std::int64_t k = 0; k < n * n; ++k)
       cofactors.matrix[k] = static_cast<double>(static_cast<Wide<T>>(data[i * n * n + k]));
     cofactors.compute();
@@ -58,7 +59,7 @@ struct DetCuda : DetShapes {
     using determinants::Cofactors;
     const auto n = io.input(0).shape[-1];
     return static_cast<std::size_t>(io.output(0).shape.size() *
-                                    (Cofactors::numbers(n) + Cofactors::places(n))) *
+                                    (Cofactors::numbers(n) + Cofactors::indices(n))) *
            sizeof(double);
   }
 
@@ -78,9 +79,9 @@ struct DetCuda : DetShapes {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const auto data = call.input<T>(0), dy = call.output_grad<T>(0);
       const auto n = data.dim(-1), numbers = dy.size() * Cofactors::numbers(n),
-                 places = dy.size() * Cofactors::places(n);
+                 indices = dy.size() * Cofactors::indices(n);
       std::byte* const memory =
-          call.workspace<std::byte>(static_cast<std::size_t>(numbers + places) * sizeof(double));
+          call.workspace<std::byte>(static_cast<std::size_t>(numbers + indices) * sizeof(double));
       tenon::gpu::for_each(
           call, dy.size(),
           DeterminantBack<T>{n, data.data(), dy.data(), reinterpret_cast<double*>(memory),

@@ -7,9 +7,9 @@ namespace determinants {
 
 template <class T>
 TENON_FN void exchange(T& left, T& right) {
-  const T kept = left;
+  const T saved = left;
   left = right;
-  right = kept;
+  right = saved;
 }
 
 /// The determinant of a matrix [n, n], which is overwritten.
@@ -41,17 +41,17 @@ class Cofactors {
  public:
   /// Number of scratch elements for a matrix [n, n].
   TENON_FN static std::int64_t numbers(std::int64_t n) { return 4 * n * n + n; }
-  TENON_FN static std::int64_t places(std::int64_t n) { return 2 * n; }
+  TENON_FN static std::int64_t indices(std::int64_t n) { return 2 * n; }
 
-  TENON_FN Cofactors(std::int64_t n, double* numbers, std::int64_t* places)
+  TENON_FN Cofactors(std::int64_t n, double* numbers, std::int64_t* indices)
       : matrix(numbers),
         found(matrix + n * n),
         n_(n),
         lower_(found + n * n),
         upper_(lower_ + n * n),
         others_(upper_ + n * n),
-        rows_(places),
-        columns_(places + n) {}
+        rows_(indices),
+        columns_(indices + n) {}
 
   /// Computes `found` from `matrix`, which is overwritten.
   TENON_FN void compute() {

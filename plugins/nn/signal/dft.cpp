@@ -103,36 +103,36 @@ struct Dft : DftShapes {
       call.parallel_for(of.count(), 1 + 1024 / of.size, [&](std::int64_t begin, std::int64_t end) {
         std::vector<dft::Number> x(static_cast<std::size_t>(of.size));
         for (auto i = begin; i < end; ++i) {
-          const auto read = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts) {
-            const T* const number = from + of.at(i, n, length_of, parts);
+          const auto read = [&](std::int64_t n, std::int64_t length_of, std::int64_t components) {
+            const T* const number = from + of.at(i, n, length_of, components);
             return dft::Number(static_cast<double>(number[0]),
-                               parts == 2 ? static_cast<double>(number[1]) : 0.0);
+                               components == 2 ? static_cast<double>(number[1]) : 0.0);
           };
-          const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t parts,
+          const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t components,
                                  dft::Number number) {
-            T* const place = to + of.at(i, n, length_of, parts);
-            place[0] = T(number.real());
-            if (parts == 2) place[1] = T(number.imag());
+            T* const element = to + of.at(i, n, length_of, components);
+            element[0] = T(number.real());
+            if (components == 2) element[1] = T(number.imag());
           };
           std::fill(x.begin(), x.end(), dft::Number());
           if (!back) {
             for (std::int64_t n = 0; n < of.used; ++n) {
-              const auto number = read(n, of.in, of.in_parts);
+              const auto number = read(n, of.in, of.in_components);
               x[static_cast<std::size_t>(n)] = of.mirrored && !of.twice(n) ? number.real() : number;
               if (of.mirrored && of.twice(n))
                 x[static_cast<std::size_t>(of.size - n)] = std::conj(number);
             }
             transform.run(x);
             for (std::int64_t n = 0; n < of.out; ++n)
-              write(n, of.out, of.out_parts, x[static_cast<std::size_t>(n)] * of.scale);
+              write(n, of.out, of.out_components, x[static_cast<std::size_t>(n)] * of.scale);
           } else {
             for (std::int64_t n = 0; n < of.out; ++n)
-              x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_parts);
+              x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_components);
             transform.run(x);
             for (std::int64_t n = 0; n < of.in; ++n) {
               auto number = n < of.used ? x[static_cast<std::size_t>(n)] * of.scale : dft::Number();
               if (of.mirrored) number = of.twice(n) ? 2.0 * number : dft::Number(number.real());
-              write(n, of.in, of.in_parts, number);
+              write(n, of.in, of.in_components, number);
             }
           }
         }

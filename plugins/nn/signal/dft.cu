@@ -17,8 +17,8 @@ bool is_power_of_two(std::int64_t size) {
 }
 
 template <class T>
-TENON_DEVICE DftNumber number_at(const T* from, std::int64_t parts) {
-  return {static_cast<double>(from[0]), parts == 2 ? static_cast<double>(from[1]) : 0.0};
+TENON_DEVICE DftNumber number_at(const T* from, std::int64_t components) {
+  return {static_cast<double>(from[0]), components == 2 ? static_cast<double>(from[1]) : 0.0};
 }
 
 /// exp(sign 2 pi i n / size) for each n.
@@ -43,19 +43,19 @@ struct LoadLines {
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto line = i / of.size, n = i % of.size;
-    const auto read = [&](std::int64_t at, std::int64_t length, std::int64_t parts) {
-      return number_at(from + of.at(line, at, length, parts), parts);
+    const auto read = [&](std::int64_t at, std::int64_t length, std::int64_t components) {
+      return number_at(from + of.at(line, at, length, components), components);
     };
     DftNumber number{0, 0};
     if (back) {
-      if (n < of.out) number = read(n, of.out, of.out_parts);
+      if (n < of.out) number = read(n, of.out, of.out_components);
     } else if (of.mirrored) {
       const auto half = n <= of.size / 2 ? n : of.size - n;
-      if (half < of.used) number = read(half, of.in, of.in_parts);
+      if (half < of.used) number = read(half, of.in, of.in_components);
       if (!of.twice(half)) number.im = 0;
       if (half != n) number.im = -number.im;
     } else if (n < of.used) {
-      number = read(n, of.in, of.in_parts);
+      number = read(n, of.in, of.in_components);
     }
     to[i] = number;
   }
@@ -103,16 +103,17 @@ struct PutLines {
   T* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto length = back ? of.in : of.out, parts = back ? of.in_parts : of.out_parts,
-               line = i / length, n = i % length;
+    const auto length = back ? of.in : of.out,
+               components = back ? of.in_components : of.out_components, line = i / length,
+               n = i % length;
     DftNumber number{0, 0};
     if (!back || n < of.used)
       number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
     if (back && of.mirrored)
       number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
-    T* const place = to + of.at(line, n, length, parts);
-    place[0] = T(number.re);
-    if (parts == 2) place[1] = T(number.im);
+    T* const element = to + of.at(line, n, length, components);
+    element[0] = T(number.re);
+    if (components == 2) element[1] = T(number.im);
   }
 };
 
@@ -123,12 +124,12 @@ struct DftCuda : DftShapes {
 
   /// Long lines of other sizes than powers of two run on the CPU.
   bool supports(const tenon::Infer& types) const {
-    const auto given = types.has_input("lengths") ? types.values<std::int64_t>("lengths")
-                                                  : tenon::Known<std::int64_t>();
-    if (types.has_input("lengths") && (!given || given.size() != 1)) return false;
+    const auto lengths = types.has_input("lengths") ? types.values<std::int64_t>("lengths")
+                                                    : tenon::Known<std::int64_t>();
+    if (types.has_input("lengths") && (!lengths || lengths.size() != 1)) return false;
     if (!types.input(0).shape.known() || !types.output(0).shape.known()) return true;
     const auto size =
-        lines_of(types.input(0).shape, types.output(0).shape, given ? given[0] : length).size;
+        lines_of(types.input(0).shape, types.output(0).shape, lengths ? lengths[0] : length).size;
     return size <= longest_odd || is_power_of_two(size);
   }
 
@@ -136,9 +137,9 @@ struct DftCuda : DftShapes {
     const auto data = io.input(0).shape, output = io.output(0).shape;
     if (!data.known() || !output.known()) return 0;
     // The size along the axis may be an input: onesided output has half of it.
-    const auto most = 2 * std::max(data[axis], output[axis]),
+    const auto max_length = 2 * std::max(data[axis], output[axis]),
                lines = data.size() / std::max<std::int64_t>(data[axis] * data[-1], 1);
-    return scratch_numbers(lines, most) * sizeof(DftNumber);
+    return scratch_numbers(lines, max_length) * sizeof(DftNumber);
   }
   std::size_t backward_workspace(const tenon::Infer& io) const { return workspace(io); }
 
@@ -163,8 +164,8 @@ struct DftCuda : DftShapes {
     DftNumber *from = turns + of.size, *to = from + of.count() * of.size;
     tenon::gpu::for_each(call, of.size, MakeTurns{of.size, inverse != back ? 1 : -1, turns});
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const T* const given = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
-      tenon::gpu::for_each(call, of.count() * of.size, LoadLines<T>{of, back, given, from});
+      const T* const source = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
+      tenon::gpu::for_each(call, of.count() * of.size, LoadLines<T>{of, back, source, from});
       if (is_power_of_two(of.size)) {
         for (std::int64_t half = 1; half < of.size; half *= 2, std::swap(from, to))
           tenon::gpu::for_each(call, of.count() * of.size / 2,

@@ -10,15 +10,15 @@ struct DftLines {
   std::int64_t size, used;    ///< size of a line, and number of elements that data provides
   std::int64_t outer, inner;  ///< sizes before and after the axis
   std::int64_t in, out;       ///< sizes along the axis
-  std::int64_t in_parts, out_parts;
+  std::int64_t in_components, out_components;
   bool mirrored;  ///< data is the first half of a line with conjugate symmetry
   double scale;
 
   TENON_FN std::int64_t count() const { return outer * inner; }
   /// Index of element n of a line in a tensor with `length` elements along the axis.
   TENON_FN std::int64_t at(std::int64_t line, std::int64_t n, std::int64_t length,
-                           std::int64_t parts) const {
-    return ((line / inner * length + n) * inner + line % inner) * parts;
+                           std::int64_t components) const {
+    return ((line / inner * length + n) * inner + line % inner) * components;
   }
   /// In a half with conjugate symmetry, the first element and, for even sizes, the middle one count
   /// once, and are real.
@@ -81,9 +81,10 @@ struct DftShapes : tenon::Operator {
     const auto data = io.input("data").shape;
     if (io.has_input("lengths"))
       io.require(length == 0, "has both length and lengths: needs only one of them");
-    const auto given =
+    const auto requested =
         io.has_input("lengths") ? io.values<std::int64_t>("lengths") : tenon::Known<std::int64_t>();
-    io.require(!given || given.size() == 1, "lengths has ", given.size(), " elements: needs one");
+    io.require(!requested || requested.size() == 1, "lengths has ", requested.size(),
+               " elements: needs one");
     if (!data.has_rank()) return;
     const int rank = data.rank();
     io.require(rank >= 2, "data is ", data,
@@ -97,8 +98,9 @@ struct DftShapes : tenon::Operator {
     const int along = axis < 0 ? axis + rank : axis;
     auto output = data;
     output.set(rank - 1, inverse && onesided ? 1 : 2);
-    const bool unknown = data[along] == tenon::unknown || (io.has_input("lengths") && !given);
-    const auto size = unknown ? tenon::unknown : count(data[along], given ? given[0] : length);
+    const bool unknown = data[along] == tenon::unknown || (io.has_input("lengths") && !requested);
+    const auto size =
+        unknown ? tenon::unknown : count(data[along], requested ? requested[0] : length);
     io.require(unknown || (size > 0 && size <= 1 << 24), "data ", data, " gives ", size,
                " elements to transform: needs 1 to 16777216");
     output.set(along, unknown ? tenon::unknown : onesided && !inverse ? size / 2 + 1 : size);
@@ -107,10 +109,10 @@ struct DftShapes : tenon::Operator {
 
  protected:
   DftLines lines_of(const tenon::Shape& data, const tenon::Shape& output,
-                    std::int64_t given) const {
+                    std::int64_t requested) const {
     const auto along =
         Axis::of(tenon::Shape(data.begin(), data.rank() - 1), axis < 0 ? axis + data.rank() : axis);
-    const auto in = along.length, size = count(in, given), out = output[axis];
+    const auto in = along.length, size = count(in, requested), out = output[axis];
     return {size,
             std::min(in, onesided && inverse ? size / 2 + 1 : size),
             along.outer,
@@ -128,7 +130,7 @@ struct DftShapes : tenon::Operator {
   }
 
  private:
-  std::int64_t count(std::int64_t all, std::int64_t given) const {
-    return given > 0 ? given : inverse && onesided ? 2 * (all - 1) : all;
+  std::int64_t count(std::int64_t all, std::int64_t requested) const {
+    return requested > 0 ? requested : inverse && onesided ? 2 * (all - 1) : all;
   }
 };

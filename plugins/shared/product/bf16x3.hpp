@@ -13,7 +13,7 @@ namespace product::bf16x3 {
 
 using bf16::Bits;
 
-inline constexpr std::int64_t parts = 3;
+inline constexpr std::int64_t terms = 3;
 inline constexpr std::int64_t side = bf16::amx::side;
 inline constexpr std::int64_t chunk = 2 * side;     ///< steps of the depth per instruction
 inline constexpr std::int64_t panel = 2 * side;     ///< columns of a panel
@@ -23,7 +23,7 @@ inline constexpr std::int64_t max_depth = 512;      ///< maximum steps of the de
 /// sets.
 inline constexpr std::int64_t row_step = max_depth + chunk;
 inline constexpr std::int64_t chunk_size =
-    parts * chunk *
+    terms * chunk *
     panel;  ///< numbers in 32 rows of a panel: two tiles for each of the three terms
 
 inline std::int64_t chunks_of(std::int64_t depth) {
@@ -35,7 +35,7 @@ inline std::int64_t chunks_of(std::int64_t depth) {
 using Lanes [[gnu::vector_size(64)]] = std::uint32_t;
 
 struct Split {
-  Lanes part[parts];
+  Lanes term[terms];
 };
 
 /// Splits two vectors: in each term, lane i holds the bfloat16 of low[i] and the one of high[i].
@@ -43,10 +43,10 @@ struct Split {
   constexpr std::uint32_t half = 0x8000, upper = 0xffff0000;
   Split of;
   PRODUCT_UNROLL
-  for (std::int64_t i = 0; i < parts; ++i) {
+  for (std::int64_t i = 0; i < terms; ++i) {
     const Lanes rounded_low = (reinterpret_cast<Lanes>(low) + half) & upper;
     const Lanes rounded_high = (reinterpret_cast<Lanes>(high) + half) & upper;
-    of.part[i] = rounded_low >> 16 | rounded_high;
+    of.term[i] = rounded_low >> 16 | rounded_high;
     low -= reinterpret_cast<__m512>(rounded_low);
     high -= reinterpret_cast<__m512>(rounded_high);
   }
@@ -57,7 +57,7 @@ struct Split {
 /// sums; these must be negligible relative to the largest product. So AMX multiplies rows whose
 /// maximum is at least 2^-70 and panels whose maximum is at least 2^-30, and below 2^26, which
 /// excludes infinities and NaN; all-zero ones are also in range.
-struct Largest {
+struct MaxMagnitude {
   Lanes bits = {};  // the numbers' bits, shifted left to drop the sign
 
   [[gnu::always_inline]] PRODUCT_SPLIT void see(__m512 numbers) {
@@ -65,27 +65,27 @@ struct Largest {
     bits = size > bits ? size : bits;
   }
   PRODUCT_SPLIT bool is_out_of_range(int min_exponent) const {
-    std::uint32_t largest = 0;
-    for (std::int64_t i = 0; i < vector; ++i) largest = std::max(largest, bits[i]);
+    std::uint32_t max_magnitude = 0;
+    for (std::int64_t i = 0; i < vector; ++i) max_magnitude = std::max(max_magnitude, bits[i]);
     const auto from = [](int exponent) { return static_cast<std::uint32_t>(127 + exponent) << 24; };
-    return largest != 0 && (largest < from(min_exponent) || largest >= from(26));
+    return max_magnitude != 0 && (max_magnitude < from(min_exponent) || max_magnitude >= from(26));
   }
 };
 inline constexpr int min_of_rows = -70, min_of_panels = -30;
 
 /// Splits numbers and tracks the largest magnitude.
 struct Splitter {
-  Largest largest;
+  MaxMagnitude max_magnitude;
 
-  /// Splits 32 steps of the depth of one row or column; the three terms are `part_step` apart.
+  /// Splits 32 steps of the depth of one row or column; the three terms are `term_step` apart.
   [[gnu::always_inline]] PRODUCT_SPLIT void put(__m512 low, __m512 high, Bits* to,
-                                                std::int64_t part_step) {
-    largest.see(low);
-    largest.see(high);
+                                                std::int64_t term_step) {
+    max_magnitude.see(low);
+    max_magnitude.see(high);
     const Split of = split(low, high);
     PRODUCT_UNROLL
-    for (std::int64_t i = 0; i < parts; ++i)
-      _mm512_store_si512(to + i * part_step, reinterpret_cast<__m512i>(of.part[i]));
+    for (std::int64_t i = 0; i < terms; ++i)
+      _mm512_store_si512(to + i * term_step, reinterpret_cast<__m512i>(of.term[i]));
   }
 };
 
@@ -100,18 +100,18 @@ template <bool whole>
   return _mm512_loadu_ps(from);
 }
 
-/// Splits `depth` numbers, padded to whole chunks; the three terms are `part_step` apart. Returns
+/// Splits `depth` numbers, padded to whole chunks; the three terms are `term_step` apart. Returns
 /// whether they are out of range for the split.
 PRODUCT_SPLIT inline bool split_row(const float* from, std::int64_t depth, Bits* to,
-                                    std::int64_t part_step) {
+                                    std::int64_t term_step) {
   Splitter splitter;
   std::int64_t k = 0;
   for (; k + chunk <= depth; k += chunk)
-    splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, part_step);
+    splitter.put(load<true>(from + k, 0), load<true>(from + k + side, 0), to + k, term_step);
   if (k < depth)
     splitter.put(load<false>(from + k, depth - k), load<false>(from + k + side, depth - k - side),
-                 to + k, part_step);
-  return splitter.largest.is_out_of_range(min_of_rows);
+                 to + k, term_step);
+  return splitter.max_magnitude.is_out_of_range(min_of_rows);
 }
 
 /// Splits one chunk of a panel of 1 to 32 columns. `depth` is the number of remaining rows, which
@@ -138,7 +138,7 @@ PRODUCT_SPLIT inline bool split_panel(const float* from, std::int64_t row, std::
       split_rows_of_panel<true>(from, row, depth, columns, to, splitter);
     else
       split_rows_of_panel<false>(from, row, depth, columns, to, splitter);
-  return splitter.largest.is_out_of_range(min_of_panels);
+  return splitter.max_magnitude.is_out_of_range(min_of_panels);
 }
 
 /// Splits panels whose columns are contiguous in memory (a transposed matrix).
@@ -146,15 +146,15 @@ template <bool whole>
 [[gnu::always_inline]] PRODUCT_SPLIT inline void split_columns_of_panel(
     const float* from, std::int64_t row, std::int64_t depth, std::int64_t columns, Bits* to,
     Splitter& splitter) {
-  alignas(64) Bits rows[parts][side * chunk];
+  alignas(64) Bits rows[terms][side * chunk];
   for (std::int64_t i = 0; i < side; ++i, from += row) {
     const auto left = i < columns ? depth : 0;
     splitter.put(load<whole>(from, left), load<whole>(from + side, left - side),
                  rows[0] + i * chunk, side * chunk);
   }
-  for (std::int64_t part = 0; part < parts; ++part)  // a pair of bfloat16 is moved as one float
-    avx512::transpose_square(reinterpret_cast<const float*>(rows[part]), side,
-                             reinterpret_cast<float*>(to + part * chunk * panel), side);
+  for (std::int64_t term = 0; term < terms; ++term)  // a pair of bfloat16 is moved as one float
+    avx512::transpose_square(reinterpret_cast<const float*>(rows[term]), side,
+                             reinterpret_cast<float*>(to + term * chunk * panel), side);
 }
 PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row,
                                              std::int64_t depth, std::int64_t columns, Bits* to) {
@@ -167,7 +167,7 @@ PRODUCT_SPLIT inline bool split_turned_panel(const float* from, std::int64_t row
       else
         split_columns_of_panel<false>(from + j * row, row, depth, columns - j, to + j * chunk,
                                       splitter);
-  return splitter.largest.is_out_of_range(min_of_panels);
+  return splitter.max_magnitude.is_out_of_range(min_of_panels);
 }
 
 }  // namespace product::bf16x3

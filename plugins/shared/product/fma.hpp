@@ -16,7 +16,7 @@ inline bool readable_in_place(const gemm::Operand<float>& right, const Tile& til
 
 /// The rows of a tile, split into blocks.
 struct Blocks {
-  std::int64_t rows, most, count = (rows + most - 1) / most;
+  std::int64_t rows, max_size, count = (rows + max_size - 1) / max_size;
 
   std::int64_t begin(std::int64_t i) const { return rows * i / count; }
 };
@@ -55,7 +55,7 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
   const auto row = left.transposed ? 1 : left.row_size, step = left.transposed ? left.row_size : 1;
   const float* const from = left.row(tile.row) + first * step;
   if (!worth_packing(level, left, tile)) return {from, row, step, 0};
-  constexpr std::int64_t width = 8, few = 8, line = 16;
+  constexpr std::int64_t width = 8, lines = 8, line = 16;
   constexpr auto size = max_tall / 4 * width * (max_depth + 2 * line);
   float* const to = thread_memory<float, size>();
   if (!left.transposed) {
@@ -65,19 +65,19 @@ inline Left left_side(const Level& level, const gemm::Operand<float>& left, cons
     return {to, packed_row, 1, 0};
   }
   const auto block = depth * width + line;
-  for (std::int64_t k = 0; k < depth; k += few) {  // all blocks read these lines in sequence
-    const auto steps = std::min(few, depth - k);
+  for (std::int64_t k = 0; k < depth; k += lines) {  // all blocks read these lines in sequence
+    const auto steps = std::min(lines, depth - k);
     for (std::int64_t i = 0; i < blocks.count; ++i) {
       const auto begin = blocks.begin(i);
       const float* numbers = from + k * step + begin;
-      float* place = to + i * block + k * width;
+      float* target = to + i * block + k * width;
       if (begin + width <=
           tile.rows)  // also copies numbers of the next block: a constant size is faster
-        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
-          std::memcpy(place, numbers, width * sizeof(float));
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, target += width)
+          std::memcpy(target, numbers, width * sizeof(float));
       else
-        for (std::int64_t each = 0; each < steps; ++each, numbers += step, place += width)
-          std::copy_n(numbers, blocks.begin(i + 1) - begin, place);
+        for (std::int64_t each = 0; each < steps; ++each, numbers += step, target += width)
+          std::copy_n(numbers, blocks.begin(i + 1) - begin, target);
     }
   }
   return {to, 1, width, block};
@@ -111,8 +111,8 @@ struct Panels {
 /// Prefetches chunk i of `count` chunks of the numbers into the second-level cache. Inlined because
 /// GCC drops calls without other effects.
 template <class T>
-[[gnu::always_inline]] inline void fetch_part(const T* numbers, std::int64_t size, std::int64_t i,
-                                              std::int64_t count) {
+[[gnu::always_inline]] inline void prefetch_chunk(const T* numbers, std::int64_t size,
+                                                  std::int64_t i, std::int64_t count) {
   constexpr std::int64_t line = 64 / sizeof(T);
   for (auto k = size * i / count / line * line; k < size * (i + 1) / count; k += line)
     __builtin_prefetch(numbers + k, 0, 2);
@@ -124,20 +124,20 @@ template <class Finish = Nothing>
 void multiply_tile(const Level& level, const gemm::Operand<float>& left, const Right& right,
                    std::int64_t depth, Target to, Start start, const Tile& tile,
                    const Finish& finish = {}) {
-  const auto parts = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1),
+  const auto chunks = std::max<std::int64_t>((depth + level.depth - 1) / level.depth, 1),
              panel = level.cut.panel;
   const Blocks blocks{tile.rows, level.max_rows(std::min(tile.columns, panel))};
   const Panels panels{level, right, depth, !right.packed && readable_in_place(right.matrix, tile)};
   Block block{};
   block.result_row = to.row_size;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const auto first = depth * part / parts;
-    const bool last = part + 1 == parts;
-    block.depth = depth * (part + 1) / parts - first;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto first = depth * chunk / chunks;
+    const bool last = chunk + 1 == chunks;
+    block.depth = depth * (chunk + 1) / chunks - first;
     const auto rows = left_side(level, left, tile, blocks, first, block.depth);
     block.left_row = rows.row;
     block.left_depth = rows.depth;
-    if (part > 0) start = {to.data, to.row_size};
+    if (chunk > 0) start = {to.data, to.row_size};
     block.start_row = start.row_size;
     for (std::int64_t column = 0; column < tile.columns; column += panel) {
       panels.read_by(block, first, block.depth, tile.column + column,
@@ -146,11 +146,11 @@ void multiply_tile(const Level& level, const gemm::Operand<float>& left, const R
         const auto begin = blocks.begin(i), end = blocks.begin(i + 1);
         // Prefetches what is multiplied next; it is mostly in a cache shared by many cores.
         if (right.packed)
-          fetch_part(block.right + block.depth * block.right_row, block.depth * block.right_row, i,
-                     blocks.count);
+          prefetch_chunk(block.right + block.depth * block.right_row, block.depth * block.right_row,
+                         i, blocks.count);
         if (rows.depth == 1 && i + 1 < blocks.count)
           for (auto row = end; row < blocks.begin(i + 2); ++row)
-            fetch_part(rows.data + row * rows.row, block.depth, 0, 1);
+            prefetch_chunk(rows.data + row * rows.row, block.depth, 0, 1);
         block.left = rows.at(blocks, i);
         block.start = start.at(begin, column).data;
         block.result = to.data + begin * to.row_size + column;

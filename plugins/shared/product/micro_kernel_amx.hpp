@@ -44,11 +44,11 @@ struct Sums {
 
 /// Prefetches `lines` cache lines for each sixteen pairs: all at once they would stall the
 /// multiplications.
-struct Wanted {
+struct Prefetch {
   const Bits* next;
   std::int64_t lines;
 
-  [[gnu::always_inline]] void ask() {
+  [[gnu::always_inline]] void issue() {
     constexpr std::int64_t line = 64 / sizeof(Bits);
     for (std::int64_t i = 0; i < lines; ++i, next += line) __builtin_prefetch(next, 0, 2);
   }
@@ -56,7 +56,8 @@ struct Wanted {
 
 /// Computes `rows` by `columns` whole tiles of sums. Initial sums below 2^-126 count as 0.
 template <int rows, int columns>
-PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums, Wanted wanted) {
+PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
+                           Prefetch prefetch) {
   const Bits* left = of.left;
   const auto left_step = of.left_row * std::int64_t{sizeof(Bits)},
              right_step = of.right_row * std::int64_t{sizeof(Bits)};
@@ -75,7 +76,7 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
   }
   for (std::int64_t k = 0; k < of.pairs;
        k += side, left += 2 * side, right += side * of.right_row) {
-    wanted.ask();
+    prefetch.issue();
     _tile_loadd(4, left, left_step);
     _tile_loadd(6, right, right_step);
     _tile_dpbf16ps(0, 4, 6);
@@ -131,7 +132,7 @@ struct InTiles {
 PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
   const auto steps = of.pairs / side * ((of.columns + 2 * side - 1) / (2 * side));
-  Wanted wanted{of.wanted, steps == 0 ? 0 : (of.wanted_size / line + steps - 1) / steps};
+  Prefetch prefetch{of.prefetch, steps == 0 ? 0 : (of.prefetch_size / line + steps - 1) / steps};
   for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
     const auto columns = std::min(2 * side, of.columns - column);
     const auto sum = rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>)
@@ -141,16 +142,16 @@ PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
     float* const result = of.result + column;
     order_memory(right);
     if (columns % side == 0) {
-      sum(of, right, {start, of.start_row, result, of.result_row}, wanted);
+      sum(of, right, {start, of.start_row, result, of.result_row}, prefetch);
     } else {
       alignas(64) float sums[max_rows * max_rows] = {};
       if (start) copy_columns(start, of.start_row, rows, columns, sums, max_rows);
       order_memory(sums);
-      sum(of, right, {start ? sums : nullptr, max_rows, sums, max_rows}, wanted);
+      sum(of, right, {start ? sums : nullptr, max_rows, sums, max_rows}, prefetch);
       order_memory(sums);
       copy_columns(sums, max_rows, rows, columns, result, of.result_row);
     }
-    wanted.next += of.pairs / side * wanted.lines * line;
+    prefetch.next += of.pairs / side * prefetch.lines * line;
   }
   order_memory(of.result);
 }

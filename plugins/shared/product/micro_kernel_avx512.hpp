@@ -10,8 +10,8 @@
 namespace product::avx512 {
 
 inline std::int64_t max_rows(std::int64_t columns) {
-  constexpr std::int64_t most[] = {12, 12, 8, 6};
-  return most[vectors_of(columns) - 1];
+  constexpr std::int64_t max_rows_of[] = {12, 12, 8, 6};
+  return max_rows_of[vectors_of(columns) - 1];
 }
 
 template <int rows, int vectors>

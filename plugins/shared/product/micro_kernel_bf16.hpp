@@ -25,8 +25,8 @@ struct Block {
   std::int64_t start_row;
   float* result;
   std::int64_t result_row, columns, pairs;
-  const Bits* wanted = nullptr;  ///< the numbers to prefetch
-  std::int64_t wanted_size = 0;
+  const Bits* prefetch = nullptr;  ///< the numbers to prefetch
+  std::int64_t prefetch_size = 0;
 };
 
 /// Rounds to the nearest bfloat16, ties to even. NaN stays NaN; numbers below 2^-126 become zero,
@@ -118,7 +118,8 @@ void with_rows(std::int64_t count, const Block& of) {
 /// `rows`: 1 to avx512::max_rows(of.columns).
 inline void multiply(std::int64_t rows, const Block& of) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
-  for (std::int64_t k = 0; k < of.wanted_size; k += line) __builtin_prefetch(of.wanted + k, 0, 2);
+  for (std::int64_t k = 0; k < of.prefetch_size; k += line)
+    __builtin_prefetch(of.prefetch + k, 0, 2);
   switch (vectors_of(of.columns)) {
     case 1:
       return with_rows<1>(rows, of);

@@ -60,26 +60,26 @@ struct Chunk {
     left += chunk;
     right += chunk_size;
   }
-  template <int part, std::int64_t row = 0>
+  template <int term, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_4() const {
-    _tile_loadd(4, left + (part * max_rows + row) * row_step,
+    _tile_loadd(4, left + (term * max_rows + row) * row_step,
                 row_step * std::int64_t{sizeof(Bits)});
   }
-  template <int part, std::int64_t row = 0>
+  template <int term, std::int64_t row = 0>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows_5() const {
-    _tile_loadd(5, left + (part * max_rows + row) * row_step,
+    _tile_loadd(5, left + (term * max_rows + row) * row_step,
                 row_step * std::int64_t{sizeof(Bits)});
   }
-  template <int part>
+  template <int term>
   [[gnu::always_inline]] PRODUCT_AMX void load_rows() const {
-    load_rows_4<part>();
-    load_rows_5<part, side>();
+    load_rows_4<term>();
+    load_rows_5<term, side>();
   }
-  template <int part>
+  template <int term>
   [[gnu::always_inline]] PRODUCT_AMX void load_columns() const {
     constexpr auto step = chunk * std::int64_t{sizeof(Bits)};
-    _tile_loadd(6, right + part * chunk * panel, step);
-    _tile_loadd(7, right + part * chunk * panel + side * chunk, step);
+    _tile_loadd(6, right + term * chunk * panel, step);
+    _tile_loadd(7, right + term * chunk * panel + side * chunk, step);
   }
 };
 

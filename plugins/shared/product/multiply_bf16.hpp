@@ -137,18 +137,18 @@ struct Panels {
 /// Prefetches the packed panels that are multiplied next, which follow in memory: the next depth
 /// block, or else the next tile's. Each block prefetches its share.
 struct Next {
-  bool wanted, after_last;  ///< after_last: this is the last depth block
+  bool prefetch, after_last;  ///< after_last: this is the last depth block
   std::int64_t block, blocks;
 
-  void tell(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size,
-            Block& of) const {
-    if (!wanted) return;
+  void request(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size,
+               Block& of) const {
+    if (!prefetch) return;
     constexpr std::int64_t line = 64 / sizeof(Bits);
     const auto begin = size * block / blocks / line * line;
-    of.wanted = panels.at(column, of.columns) +
-                (after_last ? (columns + max_columns - 1) / max_columns * panels.step : size) +
-                begin;
-    of.wanted_size = size * (block + 1) / blocks - begin;
+    of.prefetch = panels.at(column, of.columns) +
+                  (after_last ? (columns + max_columns - 1) / max_columns * panels.step : size) +
+                  begin;
+    of.prefetch_size = size * (block + 1) / blocks - begin;
   }
 };
 
@@ -168,7 +168,7 @@ inline void multiply_panels(const Instructions& by, const Bits* left, std::int64
                 to.row_size,
                 count,
                 pairs};
-    next.tell(panels, column, columns, 2 * pairs * padded(count), block);
+    next.request(panels, column, columns, 2 * pairs * padded(count), block);
     by.multiply(rows, block);
   }
 }
@@ -191,23 +191,24 @@ void multiply_tile(const gemm::Operand<float>& left, const Right& right, std::in
   const auto& by = instructions();
   const auto rows_at_once = by.max_rows(std::min(tile.columns, max_columns)),
              blocks = (tile.rows + rows_at_once - 1) / rows_at_once;
-  const auto parts = std::max<std::int64_t>((depth + max_depth - 1) / max_depth, 1);
+  const auto chunks = std::max<std::int64_t>((depth + max_depth - 1) / max_depth, 1);
   Bits* const rounded_rows = thread_memory<Bits, amx::max_rows * row_step>();
   InBlocks in_blocks(by);
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const auto first = part * max_depth, steps = std::min(max_depth, depth - first);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto first = chunk * max_depth, steps = std::min(max_depth, depth - first);
     const auto panels = right.packed ? Panels{right.packed + 2 * tile.column * pairs_of(depth),
                                               2 * max_columns * pairs_of(depth), first}
                                      : own_panels(right.matrix, first, steps, tile);
-    if (part > 0) start = {to.data, to.row_size};
+    if (chunk > 0) start = {to.data, to.row_size};
     for (std::int64_t i = 0; i < blocks; ++i) {
       const auto begin = tile.rows * i / blocks, end = tile.rows * (i + 1) / blocks;
       in_blocks.of(end - begin);
       round_rows(left, tile.row + begin, end - begin, first, steps, rounded_rows);
       multiply_panels(by, rounded_rows, end - begin, tile.columns, pairs_of(steps), panels,
                       {to.data + begin * to.row_size, to.row_size}, start.at(begin, 0),
-                      {right.packed != nullptr, part + 1 == parts, i, blocks});
-      if (part + 1 == parts) finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
+                      {right.packed != nullptr, chunk + 1 == chunks, i, blocks});
+      if (chunk + 1 == chunks)
+        finish(Tile{tile.row + begin, end - begin, tile.column, tile.columns});
     }
   }
 }

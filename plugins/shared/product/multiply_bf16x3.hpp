@@ -14,7 +14,7 @@ namespace product::bf16x3 {
 inline std::int64_t panels_of(std::int64_t columns) {
   return (columns + panel - 1) / panel;
 }
-inline std::int64_t parts_of_depth(std::int64_t depth) {
+inline std::int64_t depth_blocks(std::int64_t depth) {
   return (depth + max_depth - 1) / max_depth;
 }
 
@@ -26,7 +26,7 @@ struct Packing {
   std::int64_t panel_step() const { return chunks_of(depth) * chunk_size; }
   std::int64_t marks() const { return panels_of(columns) * panel_step(); }
   std::int64_t size() const {
-    return (marks() + panels_of(columns) * parts_of_depth(depth) + chunk - 1) / chunk * chunk;
+    return (marks() + panels_of(columns) * depth_blocks(depth) + chunk - 1) / chunk * chunk;
   }
 };
 
@@ -60,17 +60,17 @@ struct Panels {
 
 inline Panels packed_panels(const Bits* packed, const Packing& packing, std::int64_t first,
                             std::int64_t column) {
-  const auto step = packing.panel_step(), parts = parts_of_depth(packing.depth);
+  const auto step = packing.panel_step(), blocks = depth_blocks(packing.depth);
   return {packed + column / panel * step + first / chunk * chunk_size, step,
-          packed + packing.marks() + column / panel * parts + first / max_depth, parts};
+          packed + packing.marks() + column / panel * blocks + first / max_depth, blocks};
 }
 
 /// Packs the panels of a tile from the right side.
 inline Panels own_panels(const gemm::Operand<float>& right, std::int64_t first, std::int64_t steps,
                          const Tile& tile) {
-  constexpr auto most = max_depth * max_wide * parts;  // wider tiles have less depth
-  Bits* const to = thread_memory<Bits, most + widest / panel>();
-  Bits* const marks = to + most;
+  constexpr auto max_numbers = max_depth * max_wide * terms;  // wider tiles have less depth
+  Bits* const to = thread_memory<Bits, max_numbers + widest / panel>();
+  Bits* const marks = to + max_numbers;
   const auto step = chunks_of(steps) * chunk_size;
   for (std::int64_t column = 0; column < tile.columns; column += panel)
     marks[column / panel] =
@@ -119,7 +119,7 @@ void for_each_run(std::uint32_t bits, Body&& body) {
 }
 
 /// The operands of one depth block.
-struct Part {
+struct DepthBlock {
   const Level& level;
   const gemm::Operand<float>&left, &right;
   std::int64_t first, steps;
@@ -176,19 +176,21 @@ class Bf16x3Arithmetic {
   template <class Finish = Nothing>
   void multiply_tile(const gemm::Operand<float>& left, const Right& right, Target to, Start start,
                      const Tile& tile, const Finish& finish = {}) const {
-    Bits* const rows = thread_memory<Bits, parts * max_rows * row_step>();
+    Bits* const rows = thread_memory<Bits, terms * max_rows * row_step>();
     for (std::int64_t first = 0; first < size_.depth; first += max_depth) {
-      const Part part{level_, left, right.matrix, first, std::min(max_depth, size_.depth - first)};
+      const DepthBlock depth_block{level_, left, right.matrix, first,
+                                   std::min(max_depth, size_.depth - first)};
       const auto panels = right.packed ? packed_panels(right.packed, packed(), first, tile.column)
-                                       : own_panels(right.matrix, first, part.steps, tile);
+                                       : own_panels(right.matrix, first, depth_block.steps, tile);
       const bf16::amx::InTiles in_tiles;
       for (std::int64_t i = 0; i < tile.rows; i += max_rows) {
         const Tile block{tile.row + i, std::min(max_rows, tile.rows - i), tile.column,
                          tile.columns};
-        const auto left_out = split_rows(left, block.row, block.rows, first, part.steps, rows);
-        part.multiply_rows(rows, left_out, panels, {to.data + i * to.row_size, to.row_size},
-                           start.at(i, 0), block);
-        if (first + part.steps == size_.depth) finish(block);
+        const auto left_out =
+            split_rows(left, block.row, block.rows, first, depth_block.steps, rows);
+        depth_block.multiply_rows(rows, left_out, panels, {to.data + i * to.row_size, to.row_size},
+                                  start.at(i, 0), block);
+        if (first + depth_block.steps == size_.depth) finish(block);
       }
       start = {to.data, to.row_size};
     }

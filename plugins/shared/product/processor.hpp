@@ -37,12 +37,12 @@ inline bool has_bf16() {
 inline bool has_amx() {
   static const bool has = [] {
     if (const char* most = std::getenv("TENON_WIDE"); most && *most) return false;
-    constexpr unsigned bf16 = 1u << 22, tiles = 1u << 24, kept_tiles = 3u << 17;
+    constexpr unsigned bf16 = 1u << 22, tiles = 1u << 24, tile_state = 3u << 17;
     constexpr long request_permission = 0x1023, tile_data = 18;
     if ((tenon::detail::cpuid(7).d & (bf16 | tiles)) != (bf16 | tiles)) return false;
-    unsigned kept, high;
-    asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
-    return (kept & kept_tiles) == kept_tiles &&
+    unsigned enabled, high;
+    asm volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+    return (enabled & tile_state) == tile_state &&
            syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return has;

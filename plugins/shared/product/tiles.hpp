@@ -86,17 +86,17 @@ void for_each_tile(const tenon::Call& call, const Cut& cut, std::int64_t count, 
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const auto low = up(48, cut.band) * cut.band;
   if (count == 0 || size.columns == 0 || size.rows == 0) return;
-  const auto wanted =
+  const auto target =
       call.threads() == 1
           ? 1
           : cut.each * std::int64_t{call.threads()};  // so that threads end at the same time
   auto width = cut.wide;
-  while (width > max_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < wanted)
+  while (width > max_columns && count * up(size.columns, width) * up(size.rows, cut.tall) < target)
     width /= 2;
   const auto panels = up(size.columns, cut.panel), across = up(panels, width / cut.panel);
-  const auto parts = std::max(up(wanted, count * across), up(size.rows, cut.tallest));
+  const auto row_cuts = std::max(up(target, count * across), up(size.rows, cut.tallest));
   const auto height = std::min(cut.tallest,
-                               std::max(low, up(up(size.rows, parts), cut.band) * cut.band)),
+                               std::max(low, up(up(size.rows, row_cuts), cut.band) * cut.band)),
              bands = up(size.rows, height);
   const double each = static_cast<double>(std::clamp<std::int64_t>(size.rows, 8, height)) *
                       static_cast<double>(std::min(size.columns, width)) *

@@ -22,8 +22,8 @@ struct Windows {
   const Bits* weights;  ///< aligned to a cache line; for each chunk, a tile per sixteen columns:
                         ///< [sixteen pairs][sixteen columns][2]
   float* sums;          ///< [windows][columns]
-  Wanted wanted;  ///< prefetched with each chunk; not with 64 windows at once, because no other
-                  ///< weights follow then
+  Prefetch prefetch;  ///< prefetched with each chunk; not with 64 windows at once, because no other
+                      ///< weights follow then
 };
 
 /// Multiplies `rows` times sixteen windows by `columns` times sixteen columns, after
@@ -34,14 +34,14 @@ PRODUCT_AMX void sum_windows(const Windows& of) {
   constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
   const auto step = of.step * std::int64_t{sizeof(Bits)};
   const Bits* weights = of.weights;
-  Wanted wanted = of.wanted;
+  Prefetch prefetch = of.prefetch;
   _tile_zero(0);
   if constexpr (columns > 1) _tile_zero(1);
   if constexpr (rows > 1 || columns > 2) _tile_zero(2);
   if constexpr ((rows > 1 && columns > 1) || columns > 3) _tile_zero(3);
   for (std::int64_t k = 0; k < of.chunks; ++k, weights += columns * side * chunk) {
     const Bits* const data = of.data + of.offsets[k];
-    wanted.ask();
+    prefetch.issue();
     _tile_loadd(4, data, step);
     _tile_loadd(6, weights, line);
     _tile_dpbf16ps(0, 4, 6);
@@ -143,7 +143,7 @@ class InTurns {
   explicit InTurns(std::int64_t rows) : rows_(rows) {
     for (std::int64_t i = 0; i < rows * chunk; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      places_[at] = static_cast<std::uint16_t>(i / rows);
+      sources_[at] = static_cast<std::uint16_t>(i / rows);
       lanes_[static_cast<std::size_t>(i / chunk * max_rows + i % rows)] |= std::uint32_t{1}
                                                                            << i % chunk;
     }
@@ -163,25 +163,26 @@ class InTurns {
   }
 
  private:
-  /// `most`: at least rows_.
-  template <std::int64_t most>
+  /// `max_lanes`: at least rows_.
+  template <std::int64_t max_lanes>
   PRODUCT_AMX void mix(const Bits* from, std::int64_t row, std::int64_t width, Bits* to) const {
     for (std::int64_t x = 0; x < width; x += chunk)
-      for (std::int64_t part = 0; part < rows_; ++part, to += chunk) {
-        const __m512i places = _mm512_loadu_si512(places_.data() + part * chunk);
+      for (std::int64_t group = 0; group < rows_; ++group, to += chunk) {
+        const __m512i sources = _mm512_loadu_si512(sources_.data() + group * chunk);
         __m512i mixed = _mm512_setzero_si512();
         PRODUCT_UNROLL
-        for (std::int64_t y = 0; y < most; ++y)
-          if (most < max_rows || y < rows_)
+        for (std::int64_t y = 0; y < max_lanes; ++y)
+          if (max_lanes < max_rows || y < rows_)
             mixed = _mm512_mask_permutexvar_epi16(
-                mixed, lanes_[static_cast<std::size_t>(part * max_rows + y)], places,
+                mixed, lanes_[static_cast<std::size_t>(group * max_rows + y)], sources,
                 _mm512_loadu_si512(from + y * row + x));
         _mm512_storeu_si512(to, mixed);
       }
   }
 
   std::int64_t rows_;
-  std::array<std::uint16_t, max_rows * chunk> places_{};  // index of each written number in its row
+  std::array<std::uint16_t, max_rows * chunk>
+      sources_{};  // index of each written number in its row
   std::array<std::uint32_t, max_rows * max_rows>
       lanes_{};  // for each written vector, the lanes that come from each row
 };

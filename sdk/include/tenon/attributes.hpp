@@ -205,8 +205,8 @@ class Setter : public NullDescriber {
 /// Passes one member to a visitor: in the constructor, or for an enum in choices(), which has its
 /// names. Lists and tables are passed by reference. Bounds are ignored.
 template <class M, class Visitor>
-struct ToldParameter : IgnoredParameter {
-  ToldParameter(const char* name, const M& member, Visitor& visitor)
+struct VisitedParameter : IgnoredParameter {
+  VisitedParameter(const char* name, const M& member, Visitor& visitor)
       : name(name), member(&member), visitor(&visitor) {
     if constexpr (std::is_same_v<M, Text>) {
       visitor(std::string_view(name), std::string_view(member));
@@ -241,8 +241,8 @@ class AttributeVisitor : public NullDescriber {
   AttributeVisitor(const Class& object, Visitor& visitor) : object_(&object), visitor_(&visitor) {}
   /// Passes numbers, texts, lists and tables here, and an enum when describe() calls .one_of().
   template <class Base, class M>
-  Parameter<M, ToldParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
-    return Parameter<M, ToldParameter<M, Visitor>>({name, object_->*member, *visitor_});
+  Parameter<M, VisitedParameter<M, Visitor>> param(const char* name, M Base::*member, const char*) {
+    return Parameter<M, VisitedParameter<M, Visitor>>({name, object_->*member, *visitor_});
   }
 
  private:

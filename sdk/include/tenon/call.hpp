@@ -230,11 +230,15 @@ class Call {
 
   /// The packed constant that prepare() filled in this slot; null if there is none: the kernel then
   /// computes without it, with the same bits.
-  const void* kept(int slot) const {
+  const void* prepacked(int slot) const {
     if (raw_->size < offsetof(tenon_call, kept_count) + sizeof raw_->kept_count)
       return nullptr;  // an older host
     return slot >= 0 && static_cast<std::uint32_t>(slot) < raw_->kept_count ? raw_->kept[slot]
                                                                             : nullptr;
+  }
+  /// The former name of prepacked().
+  [[deprecated("use prepacked; until 0.4")]] const void* kept(int slot) const {
+    return prepacked(slot);
   }
   /// Whether an input, or an output, is channels-last: [N, C, H, W] with the strides of N, H, W, C.
   /// Only in operators that declare op.takes_channels_last(); otherwise all tensors are plain.
@@ -330,12 +334,12 @@ class Call {
 
   template <class T>
   View<T> view(Slot where, Which which) const {
-    constexpr DType wanted = dtype_of<std::remove_const_t<T>>;
+    constexpr DType requested = dtype_of<std::remove_const_t<T>>;
     const int i = index(where, which);
     const tenon_tensor* tensor = slot(where, i);
-    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted) ||
+    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(requested) ||
         tensor->storage != TENON_DENSE) [[unlikely]]
-      refuse(where, i, wanted);
+      refuse(where, i, requested);
     return View<T>(tensor->dense);
   }
   static bool is_channels_last(const tenon_tensor* tensor) {
@@ -399,12 +403,12 @@ class Call {
   // ---- errors, defined in call_errors.hpp, out of line
   int find(Slot slot, std::string_view name) const;
   int forward_only(int i) const;
-  const tenon_tensor& sparse(Slot where, int i, Storage storage, DType wanted) const;
-  const tenon_tensor& allocate(int output, Storage storage, DType wanted,
+  const tenon_tensor& sparse(Slot where, int i, Storage storage, DType requested) const;
+  const tenon_tensor& allocate(int output, Storage storage, DType requested,
                                std::int64_t stored) const;
-  const tenon_tensor& allocate_dense(int output, DType wanted, const Shape& shape) const;
-  std::string place(Slot slot, int i) const;
-  [[noreturn]] void refuse(Slot slot, int i, DType wanted) const;
+  const tenon_tensor& allocate_dense(int output, DType requested, const Shape& shape) const;
+  std::string slot_name(Slot slot, int i) const;
+  [[noreturn]] void refuse(Slot slot, int i, DType requested) const;
   [[noreturn]] void refuse_position(Slot slot, int i) const;
   [[noreturn]] void refuse_missing(Slot slot, int i) const;
   [[noreturn]] void refuse_workspace(std::size_t count, std::size_t size) const;

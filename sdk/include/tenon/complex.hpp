@@ -20,22 +20,22 @@ namespace tenon {
 /// re + im i, with float or double components. Numbers compare by components: NaN in either makes
 /// them differ. A real number has im = 0 and converts implicitly; real(z) converts back. Trivially
 /// copyable: kernels may copy it as bytes.
-template <class Part>
+template <class Real>
 struct TENON_OPEN Complex {
-  static_assert(std::is_floating_point_v<Part>,
+  static_assert(std::is_floating_point_v<Real>,
                 "the components of a complex number are float or double");
 
-  Part re, im;  ///< the real part comes first
+  Real re, im;  ///< the real part comes first
 
   Complex() = default;  ///< uninitialized, like a float; Complex<float>{} is 0
-  TENON_FN TENON_HIDDEN constexpr Complex(Part re, Part im = 0) : re(re), im(im) {}
+  TENON_FN TENON_HIDDEN constexpr Complex(Real re, Real im = 0) : re(re), im(im) {}
   /// Converts between the two precisions. From double to float each component is rounded.
   ///
   ///     const auto wide = tenon::Complex<double>(z);  // exact
   template <class Other>
-  requires(!std::is_same_v<Other, Part>) TENON_FN TENON_HIDDEN
+  requires(!std::is_same_v<Other, Real>) TENON_FN TENON_HIDDEN
       explicit constexpr Complex(Complex<Other> other)
-      : re(static_cast<Part>(other.re)), im(static_cast<Part>(other.im)) {}
+      : re(static_cast<Real>(other.re)), im(static_cast<Real>(other.im)) {}
 
   TENON_FN friend constexpr Complex operator+(Complex z) { return z; }
   TENON_FN friend constexpr Complex operator-(Complex z) { return {-z.re, -z.im}; }
@@ -53,10 +53,10 @@ struct TENON_OPEN Complex {
   TENON_FN friend constexpr Complex operator/(Complex l, Complex r) {
     if (magnitude(r.re) >= magnitude(r.im)) {
       if (r.re == 0 && r.im == 0) return {l.re / magnitude(r.re), l.im / magnitude(r.re)};
-      const Part ratio = r.im / r.re, scale = 1 / (r.re + r.im * ratio);
+      const Real ratio = r.im / r.re, scale = 1 / (r.re + r.im * ratio);
       return {(l.re + l.im * ratio) * scale, (l.im - l.re * ratio) * scale};
     }
-    const Part ratio = r.re / r.im, scale = 1 / (r.re * ratio + r.im);
+    const Real ratio = r.re / r.im, scale = 1 / (r.re * ratio + r.im);
     return {(l.re * ratio + l.im) * scale, (l.im * ratio - l.re) * scale};
   }
   TENON_FN TENON_HIDDEN constexpr Complex& operator+=(Complex z) { return *this = *this + z; }
@@ -70,19 +70,19 @@ struct TENON_OPEN Complex {
   }
 
   /// The components, and the conjugate re - im i. Call real(z) unqualified; ADL finds it.
-  TENON_FN friend constexpr Part real(Complex z) { return z.re; }
-  TENON_FN friend constexpr Part imag(Complex z) { return z.im; }
+  TENON_FN friend constexpr Real real(Complex z) { return z.re; }
+  TENON_FN friend constexpr Real imag(Complex z) { return z.im; }
   TENON_FN friend constexpr Complex conj(Complex z) { return {z.re, -z.im}; }
 
  private:
-  TENON_FN TENON_HIDDEN static constexpr Part magnitude(Part x) { return x < 0 ? -x : x; }
+  TENON_FN TENON_HIDDEN static constexpr Real magnitude(Real x) { return x < 0 ? -x : x; }
 };
 
 /// Whether T is Complex<float> or Complex<double>, for `if constexpr` in generic functions.
 template <class T>
 inline constexpr bool is_complex = false;
-template <class Part>
-inline constexpr bool is_complex<Complex<Part>> = true;
+template <class Real>
+inline constexpr bool is_complex<Complex<Real>> = true;
 
 }  // namespace tenon
 #pragma GCC visibility pop

@@ -54,21 +54,22 @@ enum class ErrorKind : std::int32_t {
 ///
 /// Parts convert implicitly from values; you need not name this type. It is one type for all
 /// values, so that messages cost a plugin little code and compile time.
-class Part {
+class MessagePart {
  public:
-  Part(std::string_view text) : append_(&append_view), text_(text) {}
-  Part(const std::string& text) : Part(std::string_view(text)) {}
-  Part(const char* text)
-      : Part(std::string_view(text != nullptr ? text : "(null)")) {}  // for example from getenv()
+  MessagePart(std::string_view text) : append_(&append_view), text_(text) {}
+  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
+  /// Null, for example from getenv(), prints as "(null)".
+  MessagePart(const char* text)
+      : MessagePart(std::string_view(text != nullptr ? text : "(null)")) {}
   template <class T>
   requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, std::string_view>)
-      Part(const T& text)
-      : Part(static_cast<std::string_view>(text)) {}
+      MessagePart(const T& text)
+      : MessagePart(static_cast<std::string_view>(text)) {}
   /// "true" or "false"; declared before the numbers, because a bool would convert to one.
-  Part(bool value) : Part(value ? "true" : "false") {}
+  MessagePart(bool value) : MessagePart(value ? "true" : "false") {}
   /// In decimal; a char is printed as a character, std::int8_t and std::uint8_t as numbers.
   template <class Number>
-  requires std::is_arithmetic_v<Number> Part(Number number) {
+  requires std::is_arithmetic_v<Number> MessagePart(Number number) {
     if constexpr (std::is_same_v<Number, char>) {
       append_ = &append_char, signed_ = static_cast<unsigned char>(number);
     } else if constexpr (std::is_same_v<Number, float>) {
@@ -83,8 +84,8 @@ class Part {
   }
   template <class T>
   requires requires(std::string& text, const T& value) { append_part(text, value); }
-  Part(const T& value)
-      : append_([](std::string& text, const Part& part) {
+  MessagePart(const T& value)
+      : append_([](std::string& text, const MessagePart& part) {
           append_part(text, *static_cast<const T*>(part.value_));
         }),
         value_(&value) {}
@@ -93,8 +94,10 @@ class Part {
   void append_to(std::string& text) const { append_(text, *this); }
 
  private:
-  static void append_view(std::string& text, const Part& part) { append_text(text, part.text_); }
-  static void append_char(std::string& text, const Part& part) {
+  static void append_view(std::string& text, const MessagePart& part) {
+    append_text(text, part.text_);
+  }
+  static void append_char(std::string& text, const MessagePart& part) {
     const char letter = static_cast<char>(part.signed_);
     append_text(text, {&letter, 1});
   }
@@ -106,10 +109,10 @@ class Part {
                 {digits, static_cast<std::size_t>(
                              std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
   }
-  static void append_float(std::string& text, const Part& part) {
+  static void append_float(std::string& text, const MessagePart& part) {
     append_number(text, part.float_);
   }
-  static void append_double(std::string& text, const Part& part) {
+  static void append_double(std::string& text, const MessagePart& part) {
     append_number(text, part.double_);
   }
   // Does not use std::to_chars: for integers it is a template that takes as long to compile as ten
@@ -121,16 +124,16 @@ class Part {
     while (number /= 10);
     append_text(text, {first, static_cast<std::size_t>(digits + sizeof digits - first)});
   }
-  [[gnu::cold]] static void append_signed(std::string& text, const Part& part) {
+  [[gnu::cold]] static void append_signed(std::string& text, const MessagePart& part) {
     const auto bits = static_cast<unsigned long long>(part.signed_);
     if (part.signed_ < 0) append_text(text, "-");
     append_digits(text, part.signed_ < 0 ? 0 - bits : bits);
   }
-  static void append_unsigned(std::string& text, const Part& part) {
+  static void append_unsigned(std::string& text, const MessagePart& part) {
     append_digits(text, part.unsigned_);
   }
 
-  void (*append_)(std::string& text, const Part& part);
+  void (*append_)(std::string& text, const MessagePart& part);
   // append_ determines which member is set.
   union {
     std::string_view text_;
@@ -142,10 +145,13 @@ class Part {
   };
 };
 
+/// The former name of MessagePart.
+using Part [[deprecated("use MessagePart; until 0.4")]] = MessagePart;
+
 /// Joins the parts into one text, for callers that have a list of them.
-[[gnu::cold]] inline std::string join_parts(std::initializer_list<Part> parts) {
+[[gnu::cold]] inline std::string join_parts(std::initializer_list<MessagePart> parts) {
   std::string text;
-  for (const Part& part : parts) part.append_to(text);
+  for (const MessagePart& part : parts) part.append_to(text);
   return text;
 }
 
@@ -153,7 +159,7 @@ class Part {
 /// join("left is ", shape, " but k is ", 3) is "left is [2, 3] but k is 3".
 template <class... Parts>
 std::string join(const Parts&... parts) {
-  return join_parts({Part(parts)...});
+  return join_parts({MessagePart(parts)...});
 }
 
 /// An error with a message for people, joined from its parts. Throw it from any member of an
@@ -170,7 +176,7 @@ struct Error : std::runtime_error {
       : Error(join(reason), kind) {}
   /// "axis is 3", of kind failed.
   template <class... Parts>
-  explicit Error(const Part& reason, const Parts&... more) : Error(join(reason, more...)) {}
+  explicit Error(const MessagePart& reason, const Parts&... more) : Error(join(reason, more...)) {}
   template <class... Parts>
   explicit Error(ErrorKind kind, const Parts&... reason) : Error(join(reason...), kind) {}
 
@@ -179,7 +185,8 @@ struct Error : std::runtime_error {
 
 /// Throws an Error of these parts, as the SDK does itself. It costs its caller less code than
 /// `throw`.
-[[noreturn, gnu::cold]] inline void fail(ErrorKind kind, std::initializer_list<Part> reason) {
+[[noreturn, gnu::cold]] inline void fail(ErrorKind kind,
+                                         std::initializer_list<MessagePart> reason) {
   throw Error(join_parts(reason), kind);
 }
 

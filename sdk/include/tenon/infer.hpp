@@ -150,17 +150,17 @@ class Infer {
   /// dtype.
   template <class T>
   Known<T> values(Which which) const {
-    constexpr DType wanted = dtype_of<T>;
+    constexpr DType requested = dtype_of<T>;
     const int i = inputs_group().index(which);
     const TensorType type = input(i);
-    if (type.dtype != unknown_dtype && type.dtype != wanted)
+    if (type.dtype != unknown_dtype && type.dtype != requested)
       fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' is ", type.dtype,
-                             ", but infer() reads its elements as ", wanted});
+                             ", but infer() reads its elements as ", requested});
     if (raw_->size < offsetof(tenon_infer, wanted) + sizeof raw_->wanted || !raw_->wanted)
       return {};
     raw_->wanted[i] = 1;
     const tenon_tensor* const tensor = raw_->values ? raw_->values[i] : nullptr;
-    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(wanted)) return {};
+    if (!tensor || tensor->dtype != static_cast<std::uint8_t>(requested)) return {};
     const View<const T> view(tensor->dense);
     return Known<T>(view.begin(), view.size());
   }

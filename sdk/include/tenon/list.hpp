@@ -87,7 +87,7 @@ void append_part(std::string& text, const List<T>& list) {
     if (i) append_text(text, ", ");
     const char* const quote = std::is_arithmetic_v<T> ? "" : "'";
     append_text(text, quote);
-    Part(list[i]).append_to(text);
+    MessagePart(list[i]).append_to(text);
     append_text(text, quote);
   }
   append_text(text, "]");

@@ -140,13 +140,13 @@ struct FunctionNames {
 template <class C>
 constexpr FunctionNames functions_of() {
   using M = Members<C>;
-  const bool given[] = {M::forward,  M::forward_sparse, M::backward, M::backward_sparse,
-                        M::gradient, M::infer_storage,  M::compose};
+  const bool defined[] = {M::forward,  M::forward_sparse, M::backward, M::backward_sparse,
+                          M::gradient, M::infer_storage,  M::compose};
   const char* const all[] = {"forward",  "forward_sparse", "backward", "backward_sparse",
                              "gradient", "infer_storage",  "compose"};
   FunctionNames functions;
   for (int i = 0; i < 7; ++i)
-    if (given[i]) functions.names[functions.size++] = all[i];
+    if (defined[i]) functions.names[functions.size++] = all[i];
   return functions;
 }
 
@@ -157,7 +157,7 @@ constexpr FunctionNames needs_of(const Description& d, const FunctionNames& func
   };  // to hosts of 0.1
   bool all_known = known(d.types);
   for (const InputEntry& input : d.inputs)
-    all_known = all_known && (!input.types.given || known(input.types.value));
+    all_known = all_known && (!input.types.has_value || known(input.types.value));
   FunctionNames needs;
   if (!all_known) needs.names[needs.size++] = "dtypes";
   if (d.allocates()) needs.names[needs.size++] = "allocate";
@@ -205,7 +205,7 @@ class ManifestWriter {
     std::size_t count = 0;
     keys([&](std::string_view, const auto&) { ++count; });
     out_.map(count);
-    keys([&](std::string_view name, const auto& held) { out_.text(name), value(held); });
+    keys([&](std::string_view name, const auto& member) { out_.text(name), value(member); });
   }
   template <class Entry>
   constexpr void entry(const Entry& entry) {
@@ -225,7 +225,7 @@ class ManifestWriter {
   constexpr void value(double number) { out_.number(number); }
   template <class T>
   constexpr void value(const Maybe<T>& maybe) {
-    maybe.given ? value(maybe.value) : out_.null();
+    maybe.has_value ? value(maybe.value) : out_.null();
   }
   template <class T, int N>
   constexpr void value(const Fixed<T, N>& list) {
@@ -266,56 +266,58 @@ class ManifestWriter {
       map([&](auto&& key) {
         const OnnxEntry& entry = d_->onnx[form];
         key("domain", entry.domain), key("type", entry.type), key("since", entry.since);
-        if (entry.until.given) key("until", entry.until);
-        if (entry.types.given) key("types", entry.types);
+        if (entry.until.has_value) key("until", entry.until);
+        if (entry.types.has_value) key("types", entry.types);
         constexpr const char* names[] = {"inputs", "outputs",   "attributes", "values", "inputs_as",
                                          "halves", "constants", "without",    "only",   "ignored"};
         for (int word = 0; word < 10; ++word)
-          if (const OnnxPartsOf parts{form, static_cast<OnnxWord>(word)}; count_of(parts) > 0)
-            key(names[word], parts);
+          if (const OnnxMappingsOf mappings{form, static_cast<OnnxWord>(word)};
+              count_of(mappings) > 0)
+            key(names[word], mappings);
       });
     }
   }
   // The entries of one form are among those of all forms, in the author's order.
-  constexpr std::size_t count_of(const OnnxPartsOf& of) const {
+  constexpr std::size_t count_of(const OnnxMappingsOf& of) const {
     std::size_t count = 0;
-    for (const OnnxPart& part : d_->onnx_parts)
-      count += part.form == of.form && part.word == of.word;
+    for (const OnnxMapping& mapping : d_->onnx_mappings)
+      count += mapping.form == of.form && mapping.word == of.word;
     return count;
   }
-  constexpr void value(const OnnxPartsOf& of) {
+  constexpr void value(const OnnxMappingsOf& of) {
     out_.array(count_of(of));
-    for (const OnnxPart& part : d_->onnx_parts)
-      if (part.form == of.form && part.word == of.word) value(part);
+    for (const OnnxMapping& mapping : d_->onnx_mappings)
+      if (mapping.form == of.form && mapping.word == of.word) value(mapping);
   }
   // Writes a list whose first items identify the entry and whose last items are its values, or only
   // a name if there are no values. Halves begin with the attribute's name, or with the index of the
   // input. Readers detect an absent default by the length of the list.
-  constexpr void value(const OnnxPart& part) {
+  constexpr void value(const OnnxMapping& mapping) {
     const auto list = [&](const auto&... items) {
       out_.array(sizeof...(items)), (value(items), ...);
     };
-    switch (part.word) {
+    switch (mapping.word) {
       case OnnxWord::input:
       case OnnxWord::output:
       case OnnxWord::ignore:
-        return value(part.name);
+        return value(mapping.name);
       case OnnxWord::attribute:
-        return part.given ? list(part.name, part.param, part.theirs) : list(part.name, part.param);
+        return mapping.has_value ? list(mapping.name, mapping.param, mapping.onnx_value)
+                                 : list(mapping.name, mapping.param);
       case OnnxWord::value:
-        return list(part.param, part.theirs, part.ours);
+        return list(mapping.param, mapping.onnx_value, mapping.tenon_value);
       case OnnxWord::input_as:
-        return part.given ? list(part.param, part.index, part.theirs)
-                          : list(part.param, part.index);
+        return mapping.has_value ? list(mapping.param, mapping.index, mapping.onnx_value)
+                                 : list(mapping.param, mapping.index);
       case OnnxWord::halves:
-        return part.index < 0 ? list(part.name, part.param, part.second)
-                              : list(part.index, part.param, part.second);
+        return mapping.index < 0 ? list(mapping.name, mapping.param, mapping.second)
+                                 : list(mapping.index, mapping.param, mapping.second);
       case OnnxWord::constant:
-        return list(part.param, part.ours);
+        return list(mapping.param, mapping.tenon_value);
       case OnnxWord::without:
-        return list(part.name, part.param, part.ours);
+        return list(mapping.name, mapping.param, mapping.tenon_value);
       case OnnxWord::only:
-        return list(part.name, part.theirs);
+        return list(mapping.name, mapping.onnx_value);
     }
   }
   // Writes the literal as the author wrote it; the host compares it with the parameter's kind.
@@ -350,7 +352,7 @@ class ManifestWriter {
       const ExampleTensor& tensor = d_->example_tensors[i];
       out_.text(tensor.name), out_.map(3);
       out_.text("shape"), pool(d_->literals, tensor.first_dim, tensor.dims);
-      out_.text("dtype"), tensor.dtype.given ? value(name_of(tensor.dtype.value)) : out_.null();
+      out_.text("dtype"), tensor.dtype.has_value ? value(name_of(tensor.dtype.value)) : out_.null();
       out_.text("values"), tensor.values > 0
                                ? pool(d_->example_values, tensor.first_value, tensor.values)
                                : out_.null();
@@ -368,8 +370,8 @@ class ManifestWriter {
   constexpr void value(const Addition& a) { out_.array(2), value(a.version), value(a.name); }
   constexpr void value(const FormerValue& f) { out_.array(2), value(f.param), value(f.value); }
   constexpr void value(const Removal& r) {
-    out_.array(r.was.given ? 3 : 2), value(r.version), value(r.param);
-    if (r.was.given) value(r.was.value);
+    out_.array(r.was.has_value ? 3 : 2), value(r.version), value(r.param);
+    if (r.was.has_value) value(r.was.value);
   }
   constexpr void value(ParamName name) {
     name.index < 0 ? out_.null() : value(d_->params[name.index].name);
@@ -420,7 +422,7 @@ class ManifestWriter {
   // An integer parameter's bounds are written as integers, so that all int64 are exact.
   constexpr void value(const BoundOf& of) {
     const Kind kind = of.param.kind;
-    if (!of.bound.given) return out_.null();
+    if (!of.bound.has_value) return out_.null();
     if (kind == Kind::int32 || kind == Kind::int64 || kind == Kind::ints ||
         of.param.is_tensor_of_integers())
       return value(of.bound.integer);
@@ -474,7 +476,7 @@ namespace tenon::TENON_SDK {
 template <class Class>
 std::string manifest_of(std::string_view name) {
   using C = Completed<Class>;
-  static_assert(detail::OperatorVerdict<C>::told);
+  static_assert(detail::OperatorVerdict<C>::reported);
   std::string bytes;
   if constexpr (detail::OperatorVerdict<C>::good) {
     bytes.resize(detail::manifest_size<C>(name));

@@ -49,28 +49,28 @@ class Table {
       : Table(elements, 0, std::make_index_sequence<inside>()) {
     rank_ = shape.rank(), size_ = shape.size();
     for (int axis = 0; axis < rank_; ++axis) dims_[axis] = shape[axis];
-    if (size_ > inside) many_ = new T[static_cast<std::size_t>(size_)];
-    for (std::int64_t i = 0; i < size_; ++i) (many_ ? many_ : few_)[i] = elements[i];
+    if (size_ > inside) allocated_ = new T[static_cast<std::size_t>(size_)];
+    for (std::int64_t i = 0; i < size_; ++i) (allocated_ ? allocated_ : inline_)[i] = elements[i];
   }
   /// A copy owns its elements; a moved-from table is empty, with shape [0].
   constexpr Table(const Table& other)
-      : Table(other.few_, other.size_, std::make_index_sequence<inside>()) {
+      : Table(other.inline_, other.size_, std::make_index_sequence<inside>()) {
     copy(other);
   }
   constexpr Table(Table&& other) noexcept
-      : Table(other.few_, other.size_, std::make_index_sequence<inside>()) {
+      : Table(other.inline_, other.size_, std::make_index_sequence<inside>()) {
     take(other);
   }
   constexpr Table& operator=(Table other) noexcept {
-    for (std::int64_t i = 0; i < inside; ++i) few_[i] = other.few_[i];
+    for (std::int64_t i = 0; i < inside; ++i) inline_[i] = other.inline_[i];
     size_ = other.size_;
-    delete[] many_;
-    many_ = nullptr;
+    delete[] allocated_;
+    allocated_ = nullptr;
     take(other);
     return *this;
   }
   constexpr ~Table() {
-    if (many_) delete[] many_;
+    if (allocated_) delete[] allocated_;
   }
 
   /// The shape, fully known; [] for a scalar. It comes from the user, so check the rank in
@@ -86,7 +86,7 @@ class Table {
     return begin()[i];
   }  ///< element i in row-major order; not checked
   /// Contiguous, row by row; valid until this object is assigned or destroyed.
-  constexpr const T* begin() const { return many_ ? many_ : few_; }
+  constexpr const T* begin() const { return allocated_ ? allocated_ : inline_; }
   constexpr const T* end() const { return begin() + size_; }
 
   /// True if shapes and elements are equal; NaN equals nothing.
@@ -109,30 +109,31 @@ class Table {
   // modification of a constant object (list.hpp).
   template <std::size_t... I>
   constexpr Table(const T* elements, std::int64_t size, std::index_sequence<I...>)
-      : few_{(static_cast<std::int64_t>(I) < size && size <= inside ? elements[I] : T())...},
+      : inline_{(static_cast<std::int64_t>(I) < size && size <= inside ? elements[I] : T())...},
         size_(size),
         dims_{size} {}
   // Copies the elements beyond the inline ones, which a default does not have.
   constexpr void copy(const Table& other) {
     if (std::is_constant_evaluated()) return;  // a default has only inline elements
     copy_shape(other);
-    if (other.many_) many_ = new T[static_cast<std::size_t>(size_)];
-    for (std::int64_t i = 0; other.many_ && i < size_; ++i) many_[i] = other.many_[i];
+    if (other.allocated_) allocated_ = new T[static_cast<std::size_t>(size_)];
+    for (std::int64_t i = 0; other.allocated_ && i < size_; ++i)
+      allocated_[i] = other.allocated_[i];
   }
   // Takes the heap memory of another table.
   constexpr void take(Table& other) {
     if (std::is_constant_evaluated()) return;  // as above
     copy_shape(other);
-    many_ = other.many_;
-    other.many_ = nullptr, other.size_ = 0, other.rank_ = 1, other.dims_[0] = 0;
+    allocated_ = other.allocated_;
+    other.allocated_ = nullptr, other.size_ = 0, other.rank_ = 1, other.dims_[0] = 0;
   }
   constexpr void copy_shape(const Table& other) {
     rank_ = other.rank_;
     for (int axis = 0; axis < max_rank; ++axis) dims_[axis] = other.dims_[axis];
   }
 
-  T few_[inside];                // elements of smaller tables, zero-padded
-  T* many_ = nullptr;            // all elements, if they do not fit inline
+  T inline_[inside];             // elements of smaller tables, zero-padded
+  T* allocated_ = nullptr;       // all elements, if they do not fit inline
   std::int64_t size_;            // the product of the dimensions
   std::int64_t dims_[max_rank];  // entries from rank_ on are unspecified
   int rank_ = 1;

@@ -69,13 +69,15 @@ class OnnxWords {
   }
   /// `absent` is a value as a node would have it: it is also translated by value().
   constexpr OnnxWords& attribute(const char* name, const char* param, const LiteralValue& absent) {
-    return add({.word = OnnxWord::attribute, .name = name, .param = param, .given = true}, &absent);
+    return add({.word = OnnxWord::attribute, .name = name, .param = param, .has_value = true},
+               &absent);
   }
   /// Maps ONNX's value of a parameter, an integer or a text, to ours. If there is a mapping, other
   /// values are rejected, so list all of them; otherwise values are equal.
-  constexpr OnnxWords& value(const char* param, const LiteralValue& theirs,
-                             const LiteralValue& ours) {
-    return add({.word = OnnxWord::value, .param = param, .given = true}, &theirs, &ours);
+  constexpr OnnxWords& value(const char* param, const LiteralValue& onnx_value,
+                             const LiteralValue& tenon_value) {
+    return add({.word = OnnxWord::value, .param = param, .has_value = true}, &onnx_value,
+               &tenon_value);
   }
   /// ONNX's inputs and outputs in its order, by our names: inputs and states; "" is one that we
   /// lack, which must be absent. Inputs of input_as() and halves() are not named and keep their
@@ -94,7 +96,7 @@ class OnnxWords {
     return add({.word = OnnxWord::input_as, .param = param, .index = index});
   }
   constexpr OnnxWords& input_as(const char* param, int index, const LiteralValue& absent) {
-    return add({.word = OnnxWord::input_as, .param = param, .index = index, .given = true},
+    return add({.word = OnnxWord::input_as, .param = param, .index = index, .has_value = true},
                &absent);
   }
   /// Maps a list whose first half is one parameter and whose second half is another, such as ONNX's
@@ -136,17 +138,17 @@ class OnnxWords {
   // The form that op.onnx() has just begun.
   constexpr OnnxEntry& entry() { return description_->onnx[description_->onnx.size - 1]; }
   constexpr OnnxWords& only_one(const char* name, const LiteralValue& value) {
-    return add({.word = OnnxWord::only, .name = name, .given = true}, &value);
+    return add({.word = OnnxWord::only, .name = name, .has_value = true}, &value);
   }
   // Copies literals to the description's pools: their lists end with the statement.
-  constexpr OnnxWords& add([[maybe_unused]] OnnxPart part,
-                           [[maybe_unused]] const LiteralValue* theirs = nullptr,
-                           [[maybe_unused]] const LiteralValue* ours = nullptr) {
+  constexpr OnnxWords& add([[maybe_unused]] OnnxMapping mapping,
+                           [[maybe_unused]] const LiteralValue* onnx_value = nullptr,
+                           [[maybe_unused]] const LiteralValue* tenon_value = nullptr) {
     if constexpr (records) {
-      part.form = description_->onnx.size - 1;
-      if (theirs) part.theirs = stored_literal(*description_, *theirs);
-      if (ours) part.ours = stored_literal(*description_, *ours);
-      description_->onnx_parts.push(part);
+      mapping.form = description_->onnx.size - 1;
+      if (onnx_value) mapping.onnx_value = stored_literal(*description_, *onnx_value);
+      if (tenon_value) mapping.tenon_value = stored_literal(*description_, *tenon_value);
+      description_->onnx_mappings.push(mapping);
     }
     return *this;
   }

@@ -91,7 +91,7 @@ class OperatorGraph {
     }
     /// A list of texts, {"names", names} or {"names", tenon::Texts{"a", "b"}}. Error: a text that
     /// contains a zero byte.
-    Attr(const char* name, const Texts& texts) : raw_(make(name, TENON_ATTR_TEXTS)), held_(&texts) {
+    Attr(const char* name, const Texts& texts) : raw_(make(name, TENON_ATTR_TEXTS)), data_(&texts) {
       for (const Text& text : texts) {
         if (std::string_view(text).find('\0') != std::string_view::npos)
           fail(ErrorKind::parameter, {"parameter '", name, "' has a text with a zero byte"});
@@ -103,7 +103,7 @@ class OperatorGraph {
     template <class T>
     Attr(const char* name, const Table<T>& table)
         : raw_(make(name, TENON_ATTR_TENSOR, static_cast<std::size_t>(table.rank()))),
-          held_(table.dims()) {
+          data_(table.dims()) {
       raw_.i = static_cast<std::int64_t>(dtype_of<T>);
       raw_.text = reinterpret_cast<const char*>(table.begin());
     }
@@ -125,7 +125,7 @@ class OperatorGraph {
     tenon_attribute raw_;
     // Attr owns nothing, so that lists of them cost a plugin little code. The layout for the
     // boundary is freed when add() returns.
-    const void* held_ = nullptr;  // TEXTS: the Texts; TENSOR: the dimensions
+    const void* data_ = nullptr;  // TEXTS: the Texts; TENSOR: the dimensions
   };
 
   /// Indices and names are those of describe(); a variadic input takes one index for each of its
@@ -174,7 +174,7 @@ class OperatorGraph {
             std::initializer_list<Attr> attrs = {}) {
     static_assert(sizeof(Value) == sizeof(tenon_value));
     detail::AttributeLayout attributes(attrs.size());
-    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
+    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.data_);
     tenon_value added = 0;
     check(raw_->add(raw_, std::string(std::string_view(op)).c_str(),
                     reinterpret_cast<const tenon_value*>(inputs), static_cast<std::uint32_t>(count),
@@ -198,7 +198,7 @@ class OperatorGraph {
     if (!has_minor_1())
       throw Error("this Tenon supports only the first output of an added node: update Tenon");
     detail::AttributeLayout attributes(attrs.size());
-    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.held_);
+    for (const Attr& attr : attrs) attributes.add(attr.raw_, attr.data_);
     std::uint32_t added = 0;
     check(raw_->add_all(raw_, std::string(std::string_view(op)).c_str(),
                         reinterpret_cast<const tenon_value*>(inputs),

@@ -24,14 +24,14 @@ namespace tenon::TENON_SDK {
 ///     void prepare(tenon::Prepare& io) const {
 ///       if (io.backward() || !io.is_constant("weight")) return;
 ///       const auto [rows, columns] = ...;  // of io.input("weight").shape
-///       io.keep(0, "weight", tenon::join("transposed ", rows, "x", columns),
+///       io.prepack(0, "weight", tenon::join("transposed ", rows, "x", columns),
 ///               sizeof(float) * rows * columns, [&](void* memory) {
 ///         transpose(io.constant<float>("weight"), static_cast<float*>(memory));
 ///       });
 ///     }
 ///     void forward(const tenon::Call& call) const {
 ///       // null: not prepared, use call.input<float>("weight")
-///       const auto* transposed = static_cast<const float*>(call.kept(0));
+///       const auto* transposed = static_cast<const float*>(call.prepacked(0));
 ///       ...
 ///     }
 ///
@@ -97,15 +97,23 @@ class Prepare {
   }
 
   /// Requests `bytes` bytes, aligned to 64, that fill(void* memory) computes from this constant
-  /// input, and possibly from parameters and types; the call finds them as call.kept(slot). Slots
-  /// are from 0 to 63, each for one request. Memory with the same tensor, operator and key is
-  /// shared, so the key must identify everything that determines the bytes: what is computed,
+  /// input, and possibly from parameters and types; the call finds them as
+  /// call.prepacked(slot). Slots are from 0 to 63, each for one request. Memory with the same
+  /// tensor, operator and key is shared, so the key must
+  /// identify everything that determines the bytes: what is computed,
   /// parameters, types, layouts, sizes. fill is called at most once, before this returns. Errors:
   /// no such input, or it is not constant; a slot that is in use; no bytes; exceptions of fill; out
   /// of memory.
   template <class Fill>
-  void keep(int slot, Which input, detail::OnlyName key, std::size_t bytes, Fill&& fill) {
-    keep_by(slot, input_index(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>, &fill);
+  void prepack(int slot, Which input, detail::OnlyName key, std::size_t bytes, Fill&& fill) {
+    prepack_by(slot, input_index(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>,
+               &fill);
+  }
+  /// The former name of prepack().
+  template <class Fill>
+  [[deprecated("use prepack; until 0.4")]] void keep(int slot, Which input, detail::OnlyName key,
+                                                     std::size_t bytes, Fill&& fill) {
+    prepack(slot, input, key, bytes, fill);
   }
 
  private:
@@ -116,8 +124,8 @@ class Prepare {
   static TensorType read(const tenon_type& type) {
     return {type.rank < 0 ? Shape() : Shape(type.dims, type.rank), static_cast<DType>(type.dtype)};
   }
-  [[gnu::cold]] void keep_by(int slot, int input, std::string_view key, std::size_t bytes,
-                             tenon_fill fill, const void* context) {
+  [[gnu::cold]] void prepack_by(int slot, int input, std::string_view key, std::size_t bytes,
+                                tenon_fill fill, const void* context) {
     if (slot < 0)
       fail(ErrorKind::failed, {"prepare() requests slot ", slot, ", but slots count from 0"});
     HostError error;
@@ -143,15 +151,15 @@ class Prepare {
   int output_index(Which output) const {
     return index("output", names_->outputs, outputs(), output);
   }
-  [[gnu::cold]] const tenon_tensor& constant_tensor(int i, DType wanted) const {
+  [[gnu::cold]] const tenon_tensor& constant_tensor(int i, DType requested) const {
     const tenon_tensor* const tensor = raw_->constants[i];
     if (!tensor)
       fail(ErrorKind::failed, {"input '", names_->inputs.at(i, inputs()),
                                "' is not constant: check is_constant() first"});
     const auto dtype = static_cast<DType>(tensor->dtype);
-    if (dtype != wanted)
+    if (dtype != requested)
       fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' holds ", dtype,
-                             ", but prepare() asks for ", wanted});
+                             ", but prepare() asks for ", requested});
     return *tensor;
   }
 

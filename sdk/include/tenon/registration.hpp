@@ -121,7 +121,7 @@ inline const tenon_operator* kernel_table<void>() {
 #define TENON_REGISTER_OPERATOR(name, Class, number) TENON_OPERATOR_SYMBOLS(name, Class, number)
 #define TENON_OPERATOR_SYMBOLS(name, Class, number)                                              \
   TENON_CHECK_NAME(name);                                                                        \
-  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::told);              \
+  static_assert(::tenon::detail::OperatorVerdict<::tenon::Completed<Class>>::reported);          \
   template <>                                                                                    \
   struct tenon::detail::Registered<name> {                                                       \
     static constexpr std::string_view text() { return name; }                                    \

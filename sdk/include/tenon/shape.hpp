@@ -160,7 +160,7 @@ struct TENON_OPEN TensorType {
     if (dim == unknown) {
       append_text(text, "?");
     } else {
-      Part(dim).append_to(text);
+      MessagePart(dim).append_to(text);
     }
     separator = ", ";
   }

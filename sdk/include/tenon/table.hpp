@@ -252,7 +252,7 @@ template <class C>
 /// compile.
 template <class C, class Checked>
 const tenon_operator* checked_table() {
-  static_assert(Checked::told);
+  static_assert(Checked::reported);
   if constexpr (Checked::good) {
     return &table<C>;
   } else {

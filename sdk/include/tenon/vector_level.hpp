@@ -28,11 +28,11 @@ struct CpuidAnswer {
 
 /// Returns zeros if the CPU does not support the leaf.
 inline CpuidAnswer cpuid(unsigned leaf) {
-  CpuidAnswer most, answer;
+  CpuidAnswer limit, answer;
   asm volatile("cpuid"
-               : "=a"(most.a), "=b"(most.b), "=c"(most.c), "=d"(most.d)
+               : "=a"(limit.a), "=b"(limit.b), "=c"(limit.c), "=d"(limit.d)
                : "a"(leaf & 0x80000000u), "c"(0));
-  if (most.a < leaf) return {};
+  if (limit.a < leaf) return {};
   asm volatile("cpuid"
                : "=a"(answer.a), "=b"(answer.b), "=c"(answer.c), "=d"(answer.d)
                : "a"(leaf), "c"(0));
@@ -52,20 +52,21 @@ inline CpuidAnswer cpuid(unsigned leaf) {
   const bool has_v3 = (cpuid(1).c & first) == first && (features & seventh) == seventh &&
                       (cpuid(0x80000001u).c & lzcnt) != 0;
   if (!has_v3) return VectorLevel::plain;
-  unsigned kept, high;
-  asm volatile("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
-  if ((kept & 0x06) != 0x06) return VectorLevel::plain;
-  return (features & avx512) == avx512 && (kept & 0xe6) == 0xe6 ? VectorLevel::v4 : VectorLevel::v3;
+  unsigned enabled, high;
+  asm volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+  if ((enabled & 0x06) != 0x06) return VectorLevel::plain;
+  return (features & avx512) == avx512 && (enabled & 0xe6) == 0xe6 ? VectorLevel::v4
+                                                                   : VectorLevel::v3;
 }
 
 [[gnu::cold, gnu::noinline]] inline VectorLevel find_vector_level() {
   VectorLevel level = vector_level_of_processor();
-  if (const char* most = std::getenv("TENON_WIDE"); most && *most) {
-    const std::string_view name = most;
+  if (const char* limit = std::getenv("TENON_WIDE"); limit && *limit) {
+    const std::string_view name = limit;
     const bool plain = name == "plain", v3 = name == "v3";
     if (!plain && !v3 && name != "v4")
       fail(ErrorKind::failed,
-           {"TENON_WIDE is ", most, "; set it to plain, v3 or v4, or not at all"});
+           {"TENON_WIDE is ", limit, "; set it to plain, v3 or v4, or not at all"});
     if (plain) level = VectorLevel::plain;
     if (v3 && level == VectorLevel::v4) level = VectorLevel::v3;
   }

@@ -252,7 +252,7 @@ class Words : public VersionWords<records> {
     int first = 0;
     if constexpr (records) {
       first = description_->backward_reads.value.size;
-      description_->backward_reads.given = true,
+      description_->backward_reads.has_value = true,
       (description_->backward_reads.value.push(names), ...);
     }
     return Conditional(description_, "backward_reads", first);

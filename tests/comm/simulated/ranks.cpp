@@ -63,9 +63,9 @@ bool sums_are_right(MpiPeers& peers, std::int64_t micro_batches, std::int64_t co
   };
   const comm::TreePlan plan(owners, micro_batches, group.rank, count);
   if (whole)
-    comm::reduce_whole(plan, group.rank, count, exchange, add);
+    comm::all_reduce_whole(plan, group.rank, count, exchange, add);
   else
-    comm::reduce_by_parts(plan, exchange, add);
+    comm::all_reduce_segments(plan, exchange, add);
   const auto step = count > 97 ? count / 97 : 1;  // a direct sum takes all micro-batches
   for (std::int64_t at = 0; at<count; at += group.size> 64 ? step * 16 : step) {
     const float expected = tree_of(0, micro_batches, at);

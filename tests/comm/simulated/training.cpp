@@ -23,7 +23,7 @@ void sleep_until(double time) {
 void add(const comm::TreePlan& plan, char* memory) {
   constexpr double bytes_per_second = 1e10;  // an addition reads two numbers and writes one
   std::vector<MPI_Request> requests;
-  comm::reduce_by_parts(
+  comm::all_reduce_segments(
       plan,
       [&](const std::vector<comm::Message>& messages) {
         requests.clear();

@@ -16,7 +16,7 @@ struct Sums {
     const std::int64_t own = i + block.thread();
     totals[i] = block.sum(own);
     std::int64_t total = 0;
-    before[i * gpu::block_threads + block.thread()] = block.sum_before(own, total);
+    before[i * gpu::block_threads + block.thread()] = block.exclusive_sum(own, total);
     if (block.max(own) != i + gpu::block_threads - 1 || total != totals[i]) totals[i] = -1;
   }
 };

@@ -116,10 +116,10 @@ TEST_CASE("products of f32 by bf16x3 are closer to the exact ones than by FMA") 
         CAPTURE(spread);
         CAPTURE(one_sign);
         const auto of = numbers_of(size, ++seed, spread, one_sign);
-        const Errors in_parts(of, multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain)),
-            chains(of, multiplied<product::FmaArithmetic>(of, plain));
-        CHECK(in_parts.square < chains.square);
-        CHECK(in_parts.largest < std::max(1.5 * chains.largest, 3e-7));
+        const Errors by_bf16x3(of, multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain)),
+            by_fma(of, multiplied<product::FmaArithmetic>(of, plain));
+        CHECK(by_bf16x3.square < by_fma.square);
+        CHECK(by_bf16x3.largest < std::max(1.5 * by_fma.largest, 3e-7));
       }
 }
 
@@ -191,7 +191,7 @@ TEST_CASE(
   of.left[69 * 600 + 1] = 3.4e38F;                    // row 69; rounds to infinity in bfloat16
   of.right[98] = -std::numeric_limits<float>::max();  // the last panel, of columns 96 to 99
   const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain),
-             chains = multiplied<product::FmaArithmetic>(of, plain);
+             by_fma = multiplied<product::FmaArithmetic>(of, plain);
   for (std::size_t i = 0; i < 70; ++i)
     for (std::size_t j = 0; j < 100; ++j) {
       CAPTURE(i);
@@ -199,10 +199,10 @@ TEST_CASE(
       const auto at = i * 100 + j;
       const bool touched = i == 0 || i == 10 || i == 40 || i == 69 || j >= 96;
       if (!touched) CHECK(result[at] == before[at]);
-      CHECK(std::isnan(result[at]) == std::isnan(chains[at]));
-      if (!std::isfinite(chains[at]) && !std::isnan(chains[at])) CHECK(result[at] == chains[at]);
-      if (std::isfinite(chains[at]))
-        CHECK(std::abs(result[at] - chains[at]) <= 1e-5F * std::max(20.0F, std::abs(chains[at])));
+      CHECK(std::isnan(result[at]) == std::isnan(by_fma[at]));
+      if (!std::isfinite(by_fma[at]) && !std::isnan(by_fma[at])) CHECK(result[at] == by_fma[at]);
+      if (std::isfinite(by_fma[at]))
+        CHECK(std::abs(result[at] - by_fma[at]) <= 1e-5F * std::max(20.0F, std::abs(by_fma[at])));
     }
 }
 
@@ -217,10 +217,10 @@ TEST_CASE("products of f32 by bf16x3 are as close for tiny and for large numbers
       for (auto& number : of.left) number *= left;
       for (auto& number : of.right) number *= right;
       const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain),
-                 chains = multiplied<product::FmaArithmetic>(of, plain);
+                 by_fma = multiplied<product::FmaArithmetic>(of, plain);
       constexpr double least = 3e-44;  // differences of numbers without further bits
       for (std::size_t i = 0; i < result.size(); ++i)
-        CHECK(std::abs(static_cast<double>(result[i]) - static_cast<double>(chains[i])) <=
+        CHECK(std::abs(static_cast<double>(result[i]) - static_cast<double>(by_fma[i])) <=
               1e-5 * static_cast<double>(left) * static_cast<double>(right) + least);
     }
 }
@@ -238,12 +238,12 @@ TEST_CASE(
     for (std::size_t i = 0; i < 32; ++i)
       if ((rows >> i & 1) != 0) of.left[(32 + i) * 70 + i] = 1e10F;
     const auto result = multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain),
-               chains = multiplied<product::FmaArithmetic>(of, plain);
+               by_fma = multiplied<product::FmaArithmetic>(of, plain);
     for (std::size_t i = 0; i < 96; ++i) {
       const bool changed = i >= 32 && i < 64 && (rows >> (i - 32) & 1) != 0;
       const auto first = static_cast<std::ptrdiff_t>(i * 100);
       CHECK(std::equal(result.begin() + first, result.begin() + first + 100,
-                       (changed ? chains : before).begin() + first));
+                       (changed ? by_fma : before).begin() + first));
     }
   }
   auto zeros = fit;
@@ -255,19 +255,19 @@ TEST_CASE(
 
 TEST_CASE("products of f32 use bf16x3 if that is faster, by their size only") {
   if (!usable()) return;
-  const auto in_parts = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  const auto by_bf16x3 = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
     return product::F32Arithmetic({rows, columns, depth}).packing() ==
            product::bf16x3::Bf16x3Arithmetic::packing();
   };
-  CHECK(in_parts(128, 512, 784));
-  CHECK_FALSE(in_parts(1, 512, 784));
-  CHECK_FALSE(in_parts(128, 10, 512));
-  CHECK_FALSE(in_parts(128, 512, 3));
+  CHECK(by_bf16x3(128, 512, 784));
+  CHECK_FALSE(by_bf16x3(1, 512, 784));
+  CHECK_FALSE(by_bf16x3(128, 10, 512));
+  CHECK_FALSE(by_bf16x3(128, 512, 3));
   for (const product::Size& size : {product::Size{128, 100, 70}, product::Size{3, 100, 70}}) {
     const auto of = numbers_of(size, 3);
-    const bool parts = in_parts(size.rows, size.columns, size.depth);
-    const auto expected = parts ? multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain)
-                                : multiplied<product::FmaArithmetic>(of, plain);
+    const bool by_split = by_bf16x3(size.rows, size.columns, size.depth);
+    const auto expected = by_split ? multiplied<product::bf16x3::Bf16x3Arithmetic>(of, plain)
+                                   : multiplied<product::FmaArithmetic>(of, plain);
     for (const bool packed : {false, true})
       CHECK(
           same_numbers(multiplied<product::F32Arithmetic>(of, {2, false, true, packed}), expected));

@@ -28,25 +28,25 @@ namespace tenon::TENON_SDK::detail {
 
 class AttributeLayout {
  public:
-  /// `most`: the maximum number of attributes.
-  explicit AttributeLayout(std::size_t most) : all_(new tenon_attribute[most]) {}
+  /// `capacity`: the maximum number of attributes.
+  explicit AttributeLayout(std::size_t capacity) : all_(new tenon_attribute[capacity]) {}
   ~AttributeLayout() {
     delete[] all_;
-    while (made_) {
-      const Made* const next = made_->next;
-      delete made_;
-      made_ = next;
+    while (owned_) {
+      const OwnedValue* const next = owned_->next;
+      delete owned_;
+      owned_ = next;
     }
   }
   AttributeLayout(const AttributeLayout&) = delete;
   AttributeLayout& operator=(const AttributeLayout&) = delete;
 
-  /// `held`: the Texts for kind TEXTS, the dimensions for kind TENSOR, otherwise null.
-  [[gnu::cold, gnu::noinline]] void add(tenon_attribute attribute, const void* held) {
+  /// `object`: the Texts for kind TEXTS, the dimensions for kind TENSOR, otherwise null.
+  [[gnu::cold, gnu::noinline]] void add(tenon_attribute attribute, const void* object) {
     if (attribute.kind == TENON_ATTR_TEXTS)
-      attribute.text = joined(*static_cast<const Texts*>(held));
+      attribute.text = joined(*static_cast<const Texts*>(object));
     if (attribute.kind == TENON_ATTR_TENSOR)
-      attribute = with_tensor(attribute, static_cast<const std::int64_t*>(held));
+      attribute = with_tensor(attribute, static_cast<const std::int64_t*>(object));
     all_[size_++] = attribute;
   }
 
@@ -57,15 +57,15 @@ class AttributeLayout {
  private:
   /// The memory that one attribute points to. A linked list, because <vector> would add 5,000 lines
   /// to each plugin.
-  struct Made {
+  struct OwnedValue {
     std::string text;
     tenon_tensor tensor{};
-    const Made* next;
+    const OwnedValue* next;
   };
-  Made& make() {
-    Made* const made = new Made{{}, {}, made_};
-    made_ = made;
-    return *made;
+  OwnedValue& make() {
+    OwnedValue* const owned = new OwnedValue{{}, {}, owned_};
+    owned_ = owned;
+    return *owned;
   }
   const char* joined(const Texts& list) {
     std::string& text = make().text;
@@ -94,7 +94,7 @@ class AttributeLayout {
 
   tenon_attribute* all_;
   std::uint32_t size_ = 0;
-  const Made* made_ = nullptr;
+  const OwnedValue* owned_ = nullptr;
 };
 
 }  // namespace tenon::TENON_SDK::detail

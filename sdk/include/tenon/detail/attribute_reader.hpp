@@ -80,10 +80,9 @@ class AttributeReader {
   void read(float& value) const {
     const double wide = number();
     value = static_cast<float>(wide);
-    const double largest = 3.4028235677973366e38;  // the midpoint above the largest float: numbers
-                                                   // from here on round to infinity
-    if ((wide >= largest || wide <= -largest) && wide - wide == 0)
-      refuse("a number that fits float32");
+    const double limit = 3.4028235677973366e38;  // the midpoint above the largest float: numbers
+                                                 // from here on round to infinity
+    if ((wide >= limit || wide <= -limit) && wide - wide == 0) refuse("a number that fits float32");
   }
   /// The text is borrowed: Text copies it.
   std::string_view text() const {
@@ -152,9 +151,9 @@ class AttributeReader {
                                 " values, but a list parameter holds at most ", Ints::capacity});
   }
   // wanted: for example "a number", as in "parameter 'scale' must be a number, not 'big'".
-  [[noreturn, gnu::cold]] void refuse(const char* wanted) const {
+  [[noreturn, gnu::cold]] void refuse(const char* expected) const {
     fail(ErrorKind::parameter,
-         {"parameter '", attribute_->name, "' must be ", wanted, ", not ", written(*attribute_)});
+         {"parameter '", attribute_->name, "' must be ", expected, ", not ", written(*attribute_)});
   }
   [[noreturn, gnu::cold]] void refuse_null() const {
     fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has no values"});

@@ -42,13 +42,13 @@ inline int Call::find(Slot slot, std::string_view name) const {
 inline int Call::forward_only(int i) const {
   if (backward())
     fail(ErrorKind::failed,
-         {"backward reads ", place(Slot::output, i), " by output_value, not by output"});
+         {"backward reads ", slot_name(Slot::output, i), " by output_value, not by output"});
   return i;
 }
 
 /// Returns how errors name a tensor: "input 'weight'", "input 'data2'" of a variadic input, "the
 /// gradient of output 'y'". An index past the end stands for the name.
-[[gnu::cold]] inline std::string Call::place(Slot slot, int i) const {
+[[gnu::cold]] inline std::string Call::slot_name(Slot slot, int i) const {
   const bool gradient = slot == Slot::output_grad || slot == Slot::input_grad;
   const char* kind = slot == Slot::state                                 ? "state"
                      : slot == Slot::output || slot == Slot::output_grad ? "output"
@@ -67,7 +67,7 @@ inline int Call::forward_only(int i) const {
 
 /// For a tensor that the call does not have: says why, and what to check first.
 [[gnu::cold]] inline void Call::refuse_missing(Slot slot, int i) const {
-  const auto name = place(slot, i);
+  const auto name = slot_name(slot, i);
   if (slot == Slot::input_grad || slot == Slot::output_grad) {
     if (!backward()) fail(ErrorKind::failed, {name, " exists only in backward"});
     if (slot == Slot::input_grad)
@@ -86,29 +86,30 @@ inline int Call::forward_only(int i) const {
 }
 
 /// For a dense accessor whose tensor is missing, sparse, or of another dtype.
-[[gnu::cold]] inline void Call::refuse(Slot slot, int i, DType wanted) const {
+[[gnu::cold]] inline void Call::refuse(Slot slot, int i, DType requested) const {
   const tenon_tensor* tensor = this->slot(slot, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(slot, i);
   const auto dtype = static_cast<DType>(tensor->dtype);
   const auto storage = static_cast<Storage>(tensor->storage);
   if (storage != Storage::dense)
     fail(ErrorKind::type,
-         {place(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
-  fail(ErrorKind::type, {place(slot, i), " holds ", dtype, ", but the kernel asks for ", wanted});
+         {slot_name(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
+  fail(ErrorKind::type,
+       {slot_name(slot, i), " holds ", dtype, ", but the kernel asks for ", requested});
 }
 
 // Returns a sparse tensor that csr() or row_sparse() may read. Errors (type): another storage,
 // another dtype, indices that are not int64, a csr tensor that is not a matrix.
-inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType wanted) const {
+inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DType requested) const {
   const tenon_tensor* tensor = slot(where, i);
   if (!tensor || tensor->storage == TENON_STORAGE_UNKNOWN) refuse_missing(where, i);
-  const auto name = [&] { return place(where, i); };  // evaluated only on failure
+  const auto name = [&] { return slot_name(where, i); };  // evaluated only on failure
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
   if (found != storage)
     fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
-  if (dtype != wanted)
-    fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", wanted});
+  if (dtype != requested)
+    fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", requested});
   if (tensor->index_dtype != TENON_I64)
     fail(ErrorKind::type, {name(), " has int32 indices, but kernels of this SDK read int64"});
   if (storage == Storage::csr && tensor->dense.ndim != 2)
@@ -119,7 +120,7 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
 /// The host knows the output's shape, storage and dtype from the plan; the kernel adds the number
 /// of stored values. Errors (type): another storage or dtype than planned; (failed): a negative
 /// number; and the host's own errors if the shape cannot hold this number or memory is short.
-inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wanted,
+inline const tenon_tensor& Call::allocate(int output, Storage storage, DType requested,
                                           std::int64_t stored) const {
   const Slot where = written();
   const tenon_tensor* planned = slot(where, output);
@@ -128,12 +129,12 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
   const auto dtype = static_cast<DType>(planned->dtype);
   if (found != storage)
     fail(ErrorKind::type,
-         {place(where, output), " is ", found, ", not ", storage, ": set it in infer_storage"});
-  if (dtype != wanted)
+         {slot_name(where, output), " is ", found, ", not ", storage, ": set it in infer_storage"});
+  if (dtype != requested)
     fail(ErrorKind::type,
-         {place(where, output), " holds ", dtype, ", but the kernel writes ", wanted});
+         {slot_name(where, output), " holds ", dtype, ", but the kernel writes ", requested});
   if (stored < 0)
-    fail(ErrorKind::failed, {place(where, output), " cannot store ", stored, " values"});
+    fail(ErrorKind::failed, {slot_name(where, output), " cannot store ", stored, " values"});
   tenon_tensor* memory = nullptr;  // owned by the host, which sets values, indices and row starts
                                    // in the call's own tensor
   HostError error;
@@ -147,18 +148,18 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType wan
 /// with the result of infer() and that the memory is requested once; its errors are thrown as Error
 /// (memory, failed). Errors here (type): another dtype than infer() set; (failed): an output that
 /// is not requested, a host that lacks the function.
-inline const tenon_tensor& Call::allocate_dense(int output, DType wanted,
+inline const tenon_tensor& Call::allocate_dense(int output, DType requested,
                                                 const Shape& shape) const {
   const tenon_tensor* planned = slot(Slot::output, output);
   if (!planned) refuse_missing(Slot::output, output);
   const auto dtype = static_cast<DType>(planned->dtype);
-  if (dtype != wanted)
-    fail(ErrorKind::type,
-         {place(Slot::output, output), " holds ", dtype, ", but the kernel writes ", wanted});
+  if (dtype != requested)
+    fail(ErrorKind::type, {slot_name(Slot::output, output), " holds ", dtype,
+                           ", but the kernel writes ", requested});
   const auto allocate = detail::host_function<tenon_allocate>(*raw_, "allocate/1");
   if (!allocate)
     fail(ErrorKind::failed,
-         {"this host does not support kernels that allocate: ", place(Slot::output, output)});
+         {"this host does not support kernels that allocate: ", slot_name(Slot::output, output)});
   tenon_tensor* memory = nullptr;
   HostError error;
   if (allocate(raw_, static_cast<std::uint32_t>(output), shape.begin(), shape.rank(), &memory,

@@ -94,7 +94,7 @@ constexpr ClassFault operator_fault() {
   } else {
     if (!names_forward<C> && !description_of<C>.kernels_elsewhere) return ClassFault::no_forward;
     if (description_of<C>.zero_where.size > 0 && !description_of<C>.elementwise)
-      return ClassFault::zero_where_alone;
+      return ClassFault::zero_where_not_elementwise;
     return check_signatures<C>();
   }
 }
@@ -145,7 +145,7 @@ constexpr auto fault_name() {
 template <ClassFault found, class Name = Named<>>
 struct Verdict {
   static constexpr bool good = found == ClassFault::none;
-  static constexpr bool told =
+  static constexpr bool reported =
       true;  ///< naming it instantiates this class, including its static assertions
 
 #define TENON_SENTENCE(fault, sentence) static_assert(found != ClassFault::fault, sentence)
@@ -202,7 +202,7 @@ struct Verdict {
   TENON_SENTENCE(channels_last_unknown,
                  "takes_channels_last and prefers_channels_last must name different inputs and "
                  "outputs, none of them allocated by the kernel");
-  TENON_SENTENCE(zero_where_alone,
+  TENON_SENTENCE(zero_where_not_elementwise,
                  "zero_where requires a class that derives from tenon::Elementwise: other classes "
                  "choose storages in infer_storage");
   TENON_SENTENCE(renamed_unknown,
@@ -298,7 +298,7 @@ struct Verdict {
   TENON_SENTENCE(onnx_twice,
                  "a form of onnx(domain, type) uses an attribute, input, output or index twice, or "
                  "sets a parameter twice");
-  TENON_SENTENCE(onnx_place,
+  TENON_SENTENCE(onnx_index,
                  "input_as(param, index) and halves(index, first, second) need an index from 0 to "
                  "31, ahead of a variadic input");
   TENON_SENTENCE(onnx_incomplete,

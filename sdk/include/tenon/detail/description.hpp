@@ -50,7 +50,7 @@ enum class ClassFault {
   backward_reads_unknown,
   linear_unknown,
   zero_where_unknown,
-  zero_where_alone,
+  zero_where_not_elementwise,
   channels_last_unknown,
   renamed_unknown,
   added_unknown,
@@ -90,7 +90,7 @@ enum class ClassFault {
   onnx_versions,
   onnx_unknown,
   onnx_twice,
-  onnx_place,
+  onnx_index,
   onnx_incomplete
 };
 
@@ -114,7 +114,7 @@ enum class Kind : std::uint8_t {
 /// A value that an author may omit.
 template <class T>
 struct Maybe {
-  bool given = false;
+  bool has_value = false;
   T value{};
 };
 
@@ -176,7 +176,7 @@ struct StateEntry {
 /// One bound of a parameter. Both numbers are set; the parameter's kind determines which one
 /// counts.
 struct Bound {
-  bool given = false;  // false: no bound on this side
+  bool has_value = false;  // false: no bound on this side
   std::int64_t integer = 0;
   double number = 0;
 };
@@ -313,22 +313,22 @@ enum class OnnxWord : std::uint8_t {
   only,
   ignore
 };
-struct OnnxPart {
+struct OnnxMapping {
   OnnxWord word = OnnxWord::input;
-  int form = 0;              ///< index into Description::onnx
-  const char* name = "";     ///< ONNX's attribute; our input, state or output
-  const char* param = "";    ///< the parameter that it sets
-  const char* second = "";   ///< second parameter of halves
-  int index = -1;            ///< ONNX's input
-  bool given = false;        ///< whether `theirs` is set
-  LiteralEntry theirs = {};  ///< ONNX's value or default
-  LiteralEntry ours = {};
+  int form = 0;                  ///< index into Description::onnx
+  const char* name = "";         ///< ONNX's attribute; our input, state or output
+  const char* param = "";        ///< the parameter that it sets
+  const char* second = "";       ///< second parameter of halves
+  int index = -1;                ///< ONNX's input
+  bool has_value = false;        ///< whether `onnx_value` is set
+  LiteralEntry onnx_value = {};  ///< ONNX's value or default
+  LiteralEntry tenon_value = {};
 };
 /// All forms, and the entries of one form and one kind of call: helpers of the manifest's writer.
 struct OnnxForms {
   int count;
 };
-struct OnnxPartsOf {
+struct OnnxMappingsOf {
   int form;
   OnnxWord word;
 };
@@ -413,7 +413,7 @@ struct Description {
   Fixed<RuleEntry, 16> rules;
   Fixed<RewriteEntry, 24> rewrites;
   Fixed<OnnxEntry, 16> onnx;
-  Fixed<OnnxPart, 64> onnx_parts;  ///< entries of all forms
+  Fixed<OnnxMapping, 64> onnx_mappings;  ///< entries of all forms
   Fixed<ExampleEntry, 8> examples;
   Fixed<ExampleTensor, 32> example_tensors;
   Fixed<ExampleParam, 32> example_params;
@@ -482,7 +482,7 @@ struct Addresses {
 /// its own types.
 constexpr int first_shared(const Description& d) {
   for (int i = 0; i < d.inputs.size; ++i)
-    if (!d.inputs[i].types.given) return i;
+    if (!d.inputs[i].types.has_value) return i;
   return 0;
 }
 

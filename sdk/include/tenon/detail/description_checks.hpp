@@ -30,7 +30,7 @@ constexpr bool overflows(const Description& d) {
          d.linear.overflow || d.renamed.overflow || d.added.overflow || d.added_inputs.overflow ||
          d.added_outputs.overflow || d.added_states.overflow || d.removed.overflow ||
          d.was.overflow || d.conditions.overflow || d.rules.overflow || d.rewrites.overflow ||
-         d.examples.overflow || d.onnx.overflow || d.onnx_parts.overflow ||
+         d.examples.overflow || d.onnx.overflow || d.onnx_mappings.overflow ||
          d.example_tensors.overflow || d.example_params.overflow || d.literals.overflow ||
          d.example_values.overflow;
 }
@@ -67,17 +67,17 @@ constexpr Found check_tensors(const Description& d) {
 /// compared as integers: a double cannot represent all int64.
 template <class T>
 constexpr bool within(const ParamEntry& p, T value) {
-  const auto keeps = [](const Bound& bound, auto holds) {
+  const auto satisfies = [](const Bound& bound, auto predicate) {
     if constexpr (std::is_integral_v<T>) {
-      return !bound.given || holds(bound.integer);
+      return !bound.has_value || predicate(bound.integer);
     } else {
-      return !bound.given || holds(bound.number);
+      return !bound.has_value || predicate(bound.number);
     }
   };
-  return keeps(p.bounds[0], [=](T limit) { return value >= limit; }) &&
-         keeps(p.bounds[1], [=](T limit) { return value <= limit; }) &&
-         keeps(p.bounds[2], [=](T limit) { return value > limit; }) &&
-         keeps(p.bounds[3], [=](T limit) { return value < limit; });
+  return satisfies(p.bounds[0], [=](T limit) { return value >= limit; }) &&
+         satisfies(p.bounds[1], [=](T limit) { return value <= limit; }) &&
+         satisfies(p.bounds[2], [=](T limit) { return value > limit; }) &&
+         satisfies(p.bounds[3], [=](T limit) { return value < limit; });
 }
 
 /// Every value of a list must lie within the bounds; an empty list does.
@@ -160,8 +160,8 @@ constexpr Found check_references(const Description& d) {
       return {ClassFault::backward_reads_unknown, name};
   for (int i = 0; i < d.linear.size; ++i) {
     if (!is_term(d, d.linear[i])) return {ClassFault::linear_unknown, d.linear[i].first};
-    for (int before = 0; before < i; ++before)
-      if (shares_input(d.linear[before], d.linear[i]))
+    for (int earlier = 0; earlier < i; ++earlier)
+      if (shares_input(d.linear[earlier], d.linear[i]))
         return {ClassFault::linear_unknown, d.linear[i].first};
   }
   for (const char* name : d.zero_where)
@@ -170,7 +170,7 @@ constexpr Found check_references(const Description& d) {
     const std::string_view name = d.channels_last[i];
     const int output = index_of(d.outputs, name);
     bool sound = output >= 0 ? !d.outputs[output].allocated : index_of(d.inputs, name) >= 0;
-    for (int before = 0; before < i; ++before) sound = sound && name != d.channels_last[before];
+    for (int earlier = 0; earlier < i; ++earlier) sound = sound && name != d.channels_last[earlier];
     if (!sound) return {ClassFault::channels_last_unknown, d.channels_last[i]};
   }
   return ClassFault::none;
@@ -285,9 +285,9 @@ constexpr Found check_rules(const Description& d) {
       return {ClassFault::linear_unknown, condition.first};
   }
   for (int i = 1; i < d.backward_reads.value.size; ++i)
-    for (int before = 0; before < i; ++before)
+    for (int earlier = 0; earlier < i; ++earlier)
       if (d.conditions.size > 0 &&
-          std::string_view(d.backward_reads.value[i]) == d.backward_reads.value[before])
+          std::string_view(d.backward_reads.value[i]) == d.backward_reads.value[earlier])
         return {ClassFault::read_twice, d.backward_reads.value[i]};
   for (const auto& rule : d.rules) {
     const int left = index_of(d.params, rule.left), right = index_of(d.params, rule.right);

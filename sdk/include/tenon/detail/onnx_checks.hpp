@@ -8,7 +8,7 @@
 //     .attribute("axes", "axes") of the param axis    onnx_unknown, about axes
 //     .attribute("axes", "axis").ignore("axes")       onnx_twice, about axes
 //     .attribute("axes", "axis").input_as("axis", 1)  onnx_twice, about axis
-//     .input_as("axis", 32)                           onnx_place, about axis
+//     .input_as("axis", 32)                           onnx_index, about axis
 //     .inputs("") if x is required                    onnx_incomplete, about x
 //
 // Everything is quadratic in the calls on a form, which are few; a class without forms costs the
@@ -27,16 +27,16 @@ namespace tenon::TENON_SDK::detail {
 constexpr int max_onnx_inputs = 32;
 
 /// Whether an entry names an ONNX attribute, so that no other entry of the form may.
-constexpr bool names_attribute(const OnnxPart& part) {
-  return part.word == OnnxWord::attribute || part.word == OnnxWord::ignore ||
-         part.word == OnnxWord::only || (part.word == OnnxWord::halves && part.index < 0);
+constexpr bool names_attribute(const OnnxMapping& mapping) {
+  return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::ignore ||
+         mapping.word == OnnxWord::only || (mapping.word == OnnxWord::halves && mapping.index < 0);
 }
 /// Whether an entry gives part.param a value, and for halves also part.second: only one entry of a
 /// form may.
-constexpr bool sets_parameter(const OnnxPart& part) {
-  return part.word == OnnxWord::attribute || part.word == OnnxWord::input_as ||
-         part.word == OnnxWord::halves || part.word == OnnxWord::constant ||
-         part.word == OnnxWord::without;
+constexpr bool sets_parameter(const OnnxMapping& mapping) {
+  return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::input_as ||
+         mapping.word == OnnxWord::halves || mapping.word == OnnxWord::constant ||
+         mapping.word == OnnxWord::without;
 }
 
 /// Checks one entry: names that describe() declares, before or after, and an index in range. States
@@ -45,27 +45,27 @@ constexpr bool sets_parameter(const OnnxPart& part) {
 ///
 /// Names of ONNX's attributes and types are not checked: only ONNX's schemas have them
 /// (tests/house/onnx_forms.py of Tenon compares).
-constexpr Found check_onnx_names(const Description& d, const OnnxPart& part) {
-  const std::string_view name = part.name;
-  const bool tensor = part.word == OnnxWord::input || part.word == OnnxWord::without;
+constexpr Found check_onnx_names(const Description& d, const OnnxMapping& mapping) {
+  const std::string_view name = mapping.name;
+  const bool tensor = mapping.word == OnnxWord::input || mapping.word == OnnxWord::without;
   if (tensor && !name.empty() && index_of(d.inputs, name) < 0 && index_of(d.states, name) < 0)
-    return {ClassFault::onnx_unknown, part.name};
-  if (part.word == OnnxWord::output && !name.empty() && index_of(d.outputs, name) < 0)
-    return {ClassFault::onnx_unknown, part.name};
-  const bool has_param = sets_parameter(part) || part.word == OnnxWord::value;
-  if (has_param && index_of(d.params, part.param) < 0)
-    return {ClassFault::onnx_unknown, part.param};
-  if (part.word == OnnxWord::halves && index_of(d.params, part.second) < 0)
-    return {ClassFault::onnx_unknown, part.second};
-  if (part.word == OnnxWord::input_as || (part.word == OnnxWord::halves && !*part.name))
-    if (part.index < 0 || part.index >= max_onnx_inputs)
-      return {ClassFault::onnx_place, part.param};
+    return {ClassFault::onnx_unknown, mapping.name};
+  if (mapping.word == OnnxWord::output && !name.empty() && index_of(d.outputs, name) < 0)
+    return {ClassFault::onnx_unknown, mapping.name};
+  const bool has_param = sets_parameter(mapping) || mapping.word == OnnxWord::value;
+  if (has_param && index_of(d.params, mapping.param) < 0)
+    return {ClassFault::onnx_unknown, mapping.param};
+  if (mapping.word == OnnxWord::halves && index_of(d.params, mapping.second) < 0)
+    return {ClassFault::onnx_unknown, mapping.second};
+  if (mapping.word == OnnxWord::input_as || (mapping.word == OnnxWord::halves && !*mapping.name))
+    if (mapping.index < 0 || mapping.index >= max_onnx_inputs)
+      return {ClassFault::onnx_index, mapping.param};
   return ClassFault::none;
 }
 
 /// Checks two entries of one form: they may share an attribute only as values of only(), and may
 /// not share an index, a parameter, or a name in inputs() or in outputs().
-constexpr Found check_onnx_pair(const OnnxPart& left, const OnnxPart& right) {
+constexpr Found check_onnx_pair(const OnnxMapping& left, const OnnxMapping& right) {
   const bool same_word = left.word == right.word,
              same_name = *left.name && std::string_view(left.name) == right.name;
   const bool values = left.word == OnnxWord::only && same_word;  // several values of one attribute
@@ -90,34 +90,36 @@ constexpr Found check_onnx_complete(const Description& d, int form) {
   // Counts the entries of this form only.
   const auto count = [&](auto fits) {
     int found = 0;
-    for (const OnnxPart& part : d.onnx_parts) found += part.form == form && fits(part);
+    for (const OnnxMapping& mapping : d.onnx_mappings)
+      found += mapping.form == form && fits(mapping);
     return found;
   };
   const auto any = [&](auto fits) { return count(fits) > 0; };
   // Without inputs(), all of the operator's inputs are listed; parameters take indices of their own
   // among them.
-  const int listed = count([](const OnnxPart& part) { return part.word == OnnxWord::input; });
-  const int places = (listed > 0 ? listed : d.inputs.size) +
-                     count([](const OnnxPart& part) { return part.index >= 0; });
+  const int listed =
+      count([](const OnnxMapping& mapping) { return mapping.word == OnnxWord::input; });
+  const int input_count = (listed > 0 ? listed : d.inputs.size) +
+                          count([](const OnnxMapping& mapping) { return mapping.index >= 0; });
   for (const auto& input : d.inputs) {
-    const bool named = any([&](const OnnxPart& part) {
-      return part.word == OnnxWord::input && std::string_view(part.name) == input.name;
+    const bool named = any([&](const OnnxMapping& mapping) {
+      return mapping.word == OnnxWord::input && std::string_view(mapping.name) == input.name;
     });
     if (listed > 0 && !named && !input.optional && !input.variadic)
       return {ClassFault::onnx_incomplete, input.name};
     // A variadic input takes the last index and all that follow.
     if (input.variadic && (named || listed == 0) &&
-        any([&](const OnnxPart& part) { return part.index >= places - 1; }))
-      return {ClassFault::onnx_place, input.name};
+        any([&](const OnnxMapping& mapping) { return mapping.index >= input_count - 1; }))
+      return {ClassFault::onnx_index, input.name};
   }
   // without() sets a value for some nodes only.
   for (int i = 0; i < d.params.size; ++i) {
     const std::string_view name = d.params[i].name;
     bool set = !d.params[i].required;
     for (const auto& output : d.outputs) set = set || output.count_param == i;
-    set = set || any([&](const OnnxPart& part) {
-            return sets_parameter(part) && part.word != OnnxWord::without &&
-                   (name == part.param || name == part.second);
+    set = set || any([&](const OnnxMapping& mapping) {
+            return sets_parameter(mapping) && mapping.word != OnnxWord::without &&
+                   (name == mapping.param || name == mapping.second);
           });
     if (!set) return {ClassFault::onnx_incomplete, d.params[i].name};
   }
@@ -129,8 +131,8 @@ constexpr Found check_onnx_complete(const Description& d, int form) {
 constexpr bool versions_overlap(const OnnxEntry& left, const OnnxEntry& right) {
   if (std::string_view(left.domain) != right.domain || std::string_view(left.type) != right.type)
     return false;
-  return !(left.until.given && left.until.value < right.since) &&
-         !(right.until.given && right.until.value < left.since);
+  return !(left.until.has_value && left.until.value < right.since) &&
+         !(right.until.has_value && right.until.value < left.since);
 }
 
 /// Checks all forms of an operator; returns the first fault, with the name that has it.
@@ -139,19 +141,19 @@ constexpr Found check_onnx(const Description& d) {
   for (int i = 0; i < d.onnx.size; ++i) {
     const OnnxEntry& form = d.onnx[i];
     if (!*form.type) return ClassFault::onnx_no_type;
-    bool sound = form.since >= 1 && (!form.until.given || form.until.value >= form.since);
-    for (int before = 0; before < i; ++before)
-      sound = sound && !versions_overlap(d.onnx[before], form);
+    bool sound = form.since >= 1 && (!form.until.has_value || form.until.value >= form.since);
+    for (int earlier = 0; earlier < i; ++earlier)
+      sound = sound && !versions_overlap(d.onnx[earlier], form);
     if (!sound) return {ClassFault::onnx_versions, form.type};
   }
   // Then the entries one by one, and each with those before it.
-  for (int i = 0; i < d.onnx_parts.size; ++i) {
-    const OnnxPart& part = d.onnx_parts[i];
-    if (const Found found = check_onnx_names(d, part); found.fault != ClassFault::none)
+  for (int i = 0; i < d.onnx_mappings.size; ++i) {
+    const OnnxMapping& mapping = d.onnx_mappings[i];
+    if (const Found found = check_onnx_names(d, mapping); found.fault != ClassFault::none)
       return found;
-    for (int before = 0; before < i; ++before)
-      if (d.onnx_parts[before].form == part.form)
-        if (const Found found = check_onnx_pair(d.onnx_parts[before], part);
+    for (int earlier = 0; earlier < i; ++earlier)
+      if (d.onnx_mappings[earlier].form == mapping.form)
+        if (const Found found = check_onnx_pair(d.onnx_mappings[earlier], mapping);
             found.fault != ClassFault::none)
           return found;
   }

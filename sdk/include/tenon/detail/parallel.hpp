@@ -22,16 +22,16 @@ struct ParallelLoop {
   std::exception_ptr
       failure{};  // written by the one thread that set failed, read when all are done
 
-  std::int64_t parts() const { return n / grain + (n % grain != 0 ? 1 : 0); }
+  std::int64_t chunks() const { return n / grain + (n % grain != 0 ? 1 : 0); }
 
   /// Runs chunks `first` to `last` (exclusive) unless one has thrown, which is checked before the
   /// first chunk and every 64 chunks.
   void run(std::int64_t first, std::int64_t last) noexcept {
     try {
-      for (auto part = first; part < last && !failed.load(std::memory_order_relaxed);) {
-        const std::int64_t stop = part + std::min<std::int64_t>(last - part, 64);
-        for (; part < stop; ++part)
-          body(part * grain, part * grain + std::min(grain, n - part * grain));
+      for (auto chunk = first; chunk < last && !failed.load(std::memory_order_relaxed);) {
+        const std::int64_t stop = chunk + std::min<std::int64_t>(last - chunk, 64);
+        for (; chunk < stop; ++chunk)
+          body(chunk * grain, chunk * grain + std::min(grain, n - chunk * grain));
       }
     } catch (...) {
       if (!failed.exchange(true)) failure = std::current_exception();
@@ -57,11 +57,11 @@ template <class Body>
 void run_parallel(const tenon_call& call, std::int64_t n, std::int64_t grain, Body& body) {
   constexpr std::int64_t max_pieces = 65536;
   detail::ParallelLoop<Body> loop{body, n, grain};
-  const std::int64_t parts = loop.parts();
+  const std::int64_t chunks = loop.chunks();
   const tenon_body run = [](void* context, std::int64_t first, std::int64_t last) {
     static_cast<detail::ParallelLoop<Body>*>(context)->run(first, last);
   };
-  call.host->parallel_for(&call, parts, (parts - 1) / max_pieces + 1, run, &loop);
+  call.host->parallel_for(&call, chunks, (chunks - 1) / max_pieces + 1, run, &loop);
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 

@@ -25,20 +25,20 @@ namespace tenon::TENON_SDK::detail {
 /// others, and bools, texts and enums, which rules do not support (description_checks.hpp). A list
 /// has at most Ints::capacity values; a number counts as one value.
 struct RuleSide {
-  std::string_view wanted;  ///< the parameter's name, a string literal of describe()
-  std::string text;         ///< as users see it
+  std::string_view parameter_name;  ///< the parameter's name, a string literal of describe()
+  std::string text;                 ///< as users see it
   bool list = false, whole = false;
   std::size_t count = 0;  ///< of numbers
   double numbers[Ints::capacity];
   std::int64_t integers[Ints::capacity];  ///< if all values are integers: exact beyond 2^53
 
   /// `name`: the parameter to record.
-  explicit RuleSide(std::string_view name) : wanted(name) {}
+  explicit RuleSide(std::string_view name) : parameter_name(name) {}
   /// Called by attributes_of() for each parameter; compares the name, so one visit records one
   /// parameter.
   template <class Value>
   void operator()(std::string_view name, const Value& value) {
-    if (name != wanted) return;
+    if (name != parameter_name) return;
     if constexpr (std::is_same_v<Value, Ints> || std::is_same_v<Value, Floats>) {
       list = true;
       for (const auto& item : value) put(item);
@@ -62,7 +62,7 @@ struct RuleSide {
 // The relation between two numbers of one type, by its name in manifests; not used for relations on
 // lists or multiples. NaN violates every rule, as it violates every bound.
 template <class T>
-bool keeps_order(std::string_view relation, T left, T right) {
+bool satisfies_order(std::string_view relation, T left, T right) {
   return relation == "less_than"      ? left < right
          : relation == "at_most"      ? left <= right
          : relation == "greater_than" ? left > right
@@ -71,11 +71,12 @@ bool keeps_order(std::string_view relation, T left, T right) {
 
 /// Compares value l of one side with value r of the other. The only multiple of 0 is 0; everything
 /// is a multiple of 1 and -1.
-inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::size_t l,
-                       const RuleSide& right, std::size_t r) {
-  if (!left.whole || !right.whole) return keeps_order(relation, left.numbers[l], right.numbers[r]);
+inline bool satisfies_rule(std::string_view relation, const RuleSide& left, std::size_t l,
+                           const RuleSide& right, std::size_t r) {
+  if (!left.whole || !right.whole)
+    return satisfies_order(relation, left.numbers[l], right.numbers[r]);
   const std::int64_t value = left.integers[l], other = right.integers[r];
-  if (relation != "multiple_of") return keeps_order(relation, value, other);
+  if (relation != "multiple_of") return satisfies_order(relation, value, other);
   return other == 0 ? value == 0 : other == -1 || value % other == 0;
 }
 
@@ -89,8 +90,9 @@ inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::siz
 [[gnu::cold]] inline void check_rule(std::string_view relation, const RuleSide& left,
                                      const RuleSide& right) {
   const auto refuse = [&](std::string_view needed) {
-    fail(ErrorKind::parameter, {"parameter '", left.wanted, "' is ", left.text, " but must ",
-                                needed, " '", right.wanted, "', which is ", right.text});
+    fail(ErrorKind::parameter,
+         {"parameter '", left.parameter_name, "' is ", left.text, " but must ", needed, " '",
+          right.parameter_name, "', which is ", right.text});
   };
   if ((left.list && left.count == 0) || (right.list && right.count == 0)) return;  // not set
   if (left.list && right.list && left.count != right.count) refuse("have as many values as");
@@ -98,7 +100,7 @@ inline bool keeps_rule(std::string_view relation, const RuleSide& left, std::siz
   // The message shows the whole lists.
   const std::size_t values = left.count > right.count ? left.count : right.count;
   for (std::size_t i = 0; i < values; ++i) {
-    if (keeps_rule(relation, left, left.list ? i : 0, right, right.list ? i : 0)) continue;
+    if (satisfies_rule(relation, left, left.list ? i : 0, right, right.list ? i : 0)) continue;
     refuse(relation == "multiple_of"    ? "be a multiple of"
            : relation == "less_than"    ? "be less than"
            : relation == "at_most"      ? "be at most"

@@ -15,7 +15,7 @@ namespace tenon::TENON_SDK::elementwise {
 struct Axes {
   int count = 0;
   std::int64_t size[max_rank];
-  bool kept[max_rank];
+  bool retained[max_rank];
 
   /// `narrow` must broadcast to `wide`.
   [[gnu::cold]] Axes(const tenon_dense& narrow, const tenon_dense& wide) {
@@ -26,24 +26,24 @@ struct Axes {
   }
 
   /// The innermost kept axis and the outermost summed axis; -1 if there is none.
-  int last_kept() const {
+  int last_retained() const {
     for (int axis = count - 1; axis >= 0; --axis)
-      if (kept[axis]) return axis;
+      if (retained[axis]) return axis;
     return -1;
   }
   int first_summed() const {
     for (int axis = 0; axis < count; ++axis)
-      if (!kept[axis]) return axis;
+      if (!retained[axis]) return axis;
     return -1;
   }
 
  private:
   void add(std::int64_t dim, bool keep) {
-    if (count > 0 && kept[count - 1] == keep) {
+    if (count > 0 && retained[count - 1] == keep) {
       size[count - 1] *= dim;
     } else {
       size[count] = dim;
-      kept[count++] = keep;
+      retained[count++] = keep;
     }
   }
 };

@@ -42,7 +42,7 @@ constexpr Fault input_fault(const detail::Description& d) {
   bool shared = false;
   for (const auto& input : d.inputs) {
     if (input.optional || input.variadic) return Fault::input_kind;
-    shared = shared || !input.types.given;
+    shared = shared || !input.types.has_value;
   }
   if (d.outputs.size != 1 || d.outputs[0].counted) return Fault::outputs;
   return shared ? Fault::none : Fault::no_shared_dtype;
@@ -87,7 +87,7 @@ constexpr Fault class_fault() {
 
 /// Fails to compile with exactly one sentence if there is a fault.
 template <Fault found>
-void tell() {
+void report_fault() {
   static_assert(
       found != Fault::input_count,
       "an elementwise operator has 1 to 6 inputs: declare them in describe with op.input");

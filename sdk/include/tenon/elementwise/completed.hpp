@@ -64,11 +64,11 @@ struct Semantics
     constexpr const auto& d = detail::description_of<Class>;
     const char* output = d.outputs[0].name;
     for (const auto& input : d.inputs) {
-      if (input.types.given) continue;
+      if (input.types.has_value) continue;
       if (output_like_inputs<Class>) op.inplace(input.name, output);
       if (differentiable<Class>) op.backward_inplace(output, input.name);
     }
-    if (!d.backward_reads.given) describe_reads(op);
+    if (!d.backward_reads.has_value) describe_reads(op);
   }
 
   void infer(Infer& io) const {
@@ -233,11 +233,11 @@ struct Refused : Class {
     Class::describe(op);
     op.elementwise();
   }
-  void forward(const Call&) const { tell<class_fault<Class>()>(); }
+  void forward(const Call&) const { report_fault<class_fault<Class>()>(); }
 };
 
 template <class Class>
-constexpr bool gives_kernels =
+constexpr bool defines_kernels =
     detail::names_forward<Class> || detail::names_forward_sparse<Class> ||
     detail::names_backward<Class> || detail::names_backward_sparse<Class>;
 
@@ -246,7 +246,7 @@ template <class Class>
 constexpr auto choose() {
   if constexpr (!detail::Described<Class>) {
     return std::type_identity<Undescribed<Class>>{};
-  } else if constexpr (gives_kernels<Class>) {
+  } else if constexpr (defines_kernels<Class>) {
     return std::type_identity<Semantics<Class>>{};
   } else if constexpr (!detail::Literal<Class> || !detail::DescribedAtCompileTime<Class>) {
     return std::type_identity<Undescribed<Class>>{};

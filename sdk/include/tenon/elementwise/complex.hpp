@@ -58,11 +58,11 @@ struct ComplexOperand {
     if (dtype == dtype_of<T>) return *reinterpret_cast<const T*>(data + offset);
     if (dtype == boolean) return T(*reinterpret_cast<const bool*>(data + offset) ? 1 : 0);
     if constexpr (is_complex<T>) {
-      using Part = decltype(T::re);
-      if (dtype == dtype_of<Part>) return T(*reinterpret_cast<const Part*>(data + offset));
+      using Real = decltype(T::re);
+      if (dtype == dtype_of<Real>) return T(*reinterpret_cast<const Real*>(data + offset));
     }
-    constexpr DType wanted = dtype_of<T>;  // a reference to dtype_of would make it a symbol
-    fail(ErrorKind::type, {dtype, " cannot be read as ", wanted, " here"});
+    constexpr DType requested = dtype_of<T>;  // a reference to dtype_of would make it a symbol
+    fail(ErrorKind::type, {dtype, " cannot be read as ", requested, " here"});
   }
 };
 
@@ -77,11 +77,11 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
   const ComplexOperand target(&output, wide);
   ComplexOperand from[count];
   for (int k = 0; k < count; ++k) from[k] = ComplexOperand(sources[k], wide);
-  std::int64_t results = 1, terms = 1, summed[max_rank] = {}, kept[max_rank] = {};
+  std::int64_t results = 1, terms = 1, summed[max_rank] = {}, retained[max_rank] = {};
   for (int axis = 0; axis < wide.ndim; ++axis) {
     const int own = axis - (wide.ndim - output.dense.ndim);
     const std::int64_t size = own < 0 ? 1 : output.dense.shape[own];
-    kept[axis] = size, summed[axis] = size == wide.shape[axis] ? 1 : wide.shape[axis];
+    retained[axis] = size, summed[axis] = size == wide.shape[axis] ? 1 : wide.shape[axis];
     results *= size, terms *= summed[axis];
   }
   // Adds the offsets of point number i of a box.
@@ -89,16 +89,16 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
                                std::int64_t& out) {
     for (int axis = wide.ndim - 1; axis >= 0; --axis) {
       if (dims[axis] == 1) continue;
-      const std::int64_t place = i % dims[axis];
+      const std::int64_t coordinate = i % dims[axis];
       i /= dims[axis];
-      for (int k = 0; k < count; ++k) offsets[k] += place * from[k].strides[axis];
-      out += place * target.strides[axis];
+      for (int k = 0; k < count; ++k) offsets[k] += coordinate * from[k].strides[axis];
+      out += coordinate * target.strides[axis];
     }
   };
   call.parallel_for(results, 1 + grain / (terms + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t base[count] = {}, place = 0;
-      add_offsets(kept, i, base, place);
+      std::int64_t base[count] = {}, out_offset = 0;
+      add_offsets(retained, i, base, out_offset);
       Out value{};
       if (terms == 1) {
         value = f(from, base);
@@ -111,10 +111,10 @@ void complex_map(const Call& call, tenon_tensor& output, Write write, const teno
           const Out one = f(from, offsets);
           sum += Complex<double>(one.re, one.im);
         }
-        using Part = decltype(value.re);
-        value = Out(static_cast<Part>(sum.re), static_cast<Part>(sum.im));
+        using Real = decltype(value.re);
+        value = Out(static_cast<Real>(sum.re), static_cast<Real>(sum.im));
       }
-      Out& to = *reinterpret_cast<Out*>(target.data + place);
+      Out& to = *reinterpret_cast<Out*>(target.data + out_offset);
       if constexpr (std::is_same_v<Out, bool>)
         to = write == Write::add ? to || value : value;
       else
@@ -156,11 +156,12 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
         [&](const ComplexOperand* x, const std::int64_t* at) -> T {
           const auto dy = x[0].template at<Out>(at[0]);
           if constexpr (found == Rule::nothing) {
-            return part<input>(f.gradient(dy));
+            return component<input>(f.gradient(dy));
           } else if constexpr (found == Rule::output) {
-            return part<input>(f.gradient(dy, OutputOf<Out>{x[1].template at<Out>(at[1])}));
+            return component<input>(f.gradient(dy, OutputOf<Out>{x[1].template at<Out>(at[1])}));
           } else if constexpr (found == Rule::inputs) {
-            return part<input>(f.gradient(dy, InputOf<T>{x[2 + I].template at<T>(at[2 + I])}...));
+            return component<input>(
+                f.gradient(dy, InputOf<T>{x[2 + I].template at<T>(at[2 + I])}...));
           } else {
             return dy *
                    conj(f(Dual<T>(x[2 + I].template at<T>(at[2 + I]), T(I == input ? 1 : 0))...)
@@ -171,7 +172,7 @@ struct ComplexKernel<Class, T, std::index_sequence<I...>> {
 
  private:
   template <std::size_t input, class Gradients>
-  static T part(const Gradients& gradients) {
+  static T component(const Gradients& gradients) {
     if constexpr (sizeof...(I) == 1)
       return gradients;
     else

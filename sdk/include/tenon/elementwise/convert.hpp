@@ -20,9 +20,14 @@ inline constexpr std::int64_t block = 512;
 
 /// Variables, because device code cannot call numeric_limits' functions.
 template <class Whole>
-inline constexpr Whole least = std::numeric_limits<Whole>::min();
+inline constexpr Whole min_value = std::numeric_limits<Whole>::min();
 template <class Whole>
-inline constexpr Whole most = std::numeric_limits<Whole>::max();
+inline constexpr Whole max_value = std::numeric_limits<Whole>::max();
+/// Former names.
+template <class Whole>
+[[deprecated("use min_value; until 0.4")]] inline constexpr Whole least = min_value<Whole>;
+template <class Whole>
+[[deprecated("use max_value; until 0.4")]] inline constexpr Whole most = max_value<Whole>;
 
 /// Converts to an integer type; values out of range saturate, and NaN becomes 0.
 template <class To, class From>
@@ -31,10 +36,10 @@ TENON_FN inline To number_as(From value) {
                 !std::is_same_v<To, bool>) {
     // The upper limit may round up to a number that does not fit; everything below the rounded
     // limit fits.
-    constexpr auto low = static_cast<From>(least<To>), high = static_cast<From>(most<To>);
+    constexpr auto low = static_cast<From>(min_value<To>), high = static_cast<From>(max_value<To>);
     if (value != value) return 0;
-    if (value < low) return least<To>;
-    return value < high ? static_cast<To>(value) : most<To>;
+    if (value < low) return min_value<To>;
+    return value < high ? static_cast<To>(value) : max_value<To>;
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else {

@@ -53,19 +53,20 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
     constexpr Rule rule = Signature<Class, T>::rule;
     if constexpr (rule == Rule::nothing) {
       const T* dy = static_cast<const T*>(in[0]);
-      for_each(n, [=](std::int64_t i) { dx[i] = part<input>(f.gradient(dy[i])); });
+      for_each(n, [=](std::int64_t i) { dx[i] = component<input>(f.gradient(dy[i])); });
     } else if constexpr (rule == Rule::output) {
       const T *y = static_cast<const T*>(in[0]), *dy = static_cast<const T*>(in[1]);
-      for_each(n,
-               [=](std::int64_t i) { dx[i] = part<input>(f.gradient(dy[i], OutputOf<T>{y[i]})); });
+      for_each(n, [=](std::int64_t i) {
+        dx[i] = component<input>(f.gradient(dy[i], OutputOf<T>{y[i]}));
+      });
     } else {
       const T* const x[] = {static_cast<const T*>(in[I])...};
       const T* dy = static_cast<const T*>(in[sizeof...(I)]);
       for_each(n, [=](std::int64_t i) {
         if constexpr (rule == Rule::inputs) {
-          dx[i] = part<input>(f.gradient(dy[i], InputOf<T>{x[I][i]}...));
+          dx[i] = component<input>(f.gradient(dy[i], InputOf<T>{x[I][i]}...));
         } else {
-          dx[i] = chain(dy[i], f(Dual<T>(x[I][i], T(I == input))...).slope);
+          dx[i] = chain_rule(dy[i], f(Dual<T>(x[I][i], T(I == input))...).slope);
         }
       });
     }
@@ -81,7 +82,7 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
       const Dual<T> slope = slope_of(f, of, static_cast<const T*>(in[I])[i]...);
       static_cast<T*>(out)[i] =
           of.then < 0 ? slope.value
-                      : chain(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
+                      : chain_rule(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
     }
   }
 
@@ -119,7 +120,7 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
     }
   }
   template <std::size_t input, class Gradients>
-  static T part(const Gradients& gradients) {
+  static T component(const Gradients& gradients) {
     if constexpr (sizeof...(I) == 1) {
       return gradients;
     } else {

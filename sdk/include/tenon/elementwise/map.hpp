@@ -7,9 +7,9 @@
 
 #include "../call.hpp"
 #include "../version.hpp"
+#include "chunks.hpp"
 #include "job.hpp"
 #include "memory_order.hpp"
-#include "parts.hpp"
 #include "reader.hpp"
 #include "writer.hpp"
 
@@ -48,15 +48,15 @@ inline bool map_single(const Job& job) {
     __builtin_prefetch(target.at(position) + byte, 1);
 }
 
-[[gnu::cold]] inline void map_part(const Job& job, const Sources& sources, const Target& target,
-                                   std::int64_t begin, std::int64_t end) {
+[[gnu::cold]] inline void map_chunk(const Job& job, const Sources& sources, const Target& target,
+                                    std::int64_t begin, std::int64_t end) {
   Reader reader(sources);
   Writer writer(target);
   const bool ahead = target.operand.access == Access::flat && target.write != Write::add;
   for (std::int64_t position = begin; position < end; position += block) {
     const std::int64_t n = std::min(block, end - position);
     const void* const* in = reader.read(position, n);
-    void* out = writer.place(position);
+    void* out = writer.buffer(position);
     if (ahead) expect_writes(target, position + n, end);
     job.loop(job.op, in, out, n);
     writer.write(position, out, n);
@@ -68,8 +68,8 @@ inline void map_in_order(const Call& call, const Job& job, std::int64_t total) {
   const Sources sources(job, out.shape, out.ndim);
   const Target target(job);
   const bool direct = sources.direct() && target.direct();
-  for_each_part(call, total, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (!direct) return map_part(job, sources, target, begin, end);
+  for_each_chunk(call, total, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (!direct) return map_chunk(job, sources, target, begin, end);
     const void* in[max_sources];
     for (int i = 0; i < sources.count; ++i)
       in[i] = sources.source[i].operand.data + begin * sources.source[i].operand.size;

@@ -15,11 +15,11 @@ namespace tenon::TENON_SDK::elementwise {
 /// Whether an axis has a smaller stride than a later one.
 inline bool out_of_order(const tenon_dense& dense) {
   if (!dense.strides) return false;
-  std::int64_t before = INT64_MAX;
+  std::int64_t previous = INT64_MAX;
   for (int axis = 0; axis < dense.ndim; ++axis) {
     if (dense.shape[axis] == 1) continue;
-    if (dense.strides[axis] > before) return true;
-    before = dense.strides[axis];
+    if (dense.strides[axis] > previous) return true;
+    previous = dense.strides[axis];
   }
   return false;
 }
@@ -28,24 +28,24 @@ inline bool out_of_order(const tenon_dense& dense) {
 /// that tensor.
 class OrderedJob {
  public:
-  [[gnu::cold]] OrderedJob(const Job& given, const tenon_dense& wide)
-      : job_(given), rank_(wide.ndim) {
+  [[gnu::cold]] OrderedJob(const Job& original, const tenon_dense& wide)
+      : job_(original), rank_(wide.ndim) {
     // Insertion sort by descending stride. std::stable_sort would take a tenth of a plugin's
     // compile time.
     for (int axis = 0; axis < rank_; ++axis) {
-      int place = axis;
-      for (; place > 0 && wide.strides[order_[place - 1]] < wide.strides[axis]; --place)
-        order_[place] = order_[place - 1];
-      order_[place] = axis;
+      int position = axis;
+      for (; position > 0 && wide.strides[order_[position - 1]] < wide.strides[axis]; --position)
+        order_[position] = order_[position - 1];
+      order_[position] = axis;
     }
-    tenon_tensor tensor = *given.output;
+    tenon_tensor tensor = *original.output;
     tensor.dense = wide;
     wide_.set(tensor, order_, rank_);
-    output_.set(*given.output, order_, rank_);
+    output_.set(*original.output, order_, rank_);
     job_.output = &output_.tensor;
     for (int i = 0; i < job_.source_count; ++i) {
-      if (!given.sources[i]) continue;
-      sources_[i].set(*given.sources[i], order_, rank_);
+      if (!original.sources[i]) continue;
+      sources_[i].set(*original.sources[i], order_, rank_);
       job_.sources[i] = &sources_[i].tensor;
     }
   }

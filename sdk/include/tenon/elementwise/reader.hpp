@@ -17,31 +17,32 @@ alignas(8) inline constexpr unsigned char zero[8] = {};
 /// A source and how it is read; created once per call and shared by all threads.
 struct Source {
   Operand operand;
-  DType stored, wanted;
+  DType stored, requested;
 
   Source() = default;
-  [[gnu::cold]] Source(const tenon_tensor* tensor, DType wanted, const std::int64_t* dims, int rank)
-      : stored(wanted), wanted(wanted) {
+  [[gnu::cold]] Source(const tenon_tensor* tensor, DType requested, const std::int64_t* dims,
+                       int rank)
+      : stored(requested), requested(requested) {
     if (!tensor) {
       operand.data = const_cast<unsigned char*>(zero);
-      operand.size = static_cast<std::int64_t>(size_of(wanted));
+      operand.size = static_cast<std::int64_t>(size_of(requested));
     } else {
       operand = broadcast(*tensor, dims, rank);
       stored = static_cast<DType>(tensor->dtype);
     }
   }
-  bool direct() const { return operand.access == Access::flat && stored == wanted; }
+  bool direct() const { return operand.access == Access::flat && stored == requested; }
 };
 
 /// The position of one thread in a source.
 class SourceBlocks {
  public:
-  /// Returns n <= block elements from `position` on, as `wanted`; valid until the next call. Those
-  /// of a constant source are cached.
+  /// Returns n <= block elements from `position` on, as `requested`; valid until the next call.
+  /// Those of a constant source are cached.
   [[gnu::noinline]] const void* read(const Source& source, Convert convert, std::int64_t position,
                                      std::int64_t n) {
     const Operand& operand = source.operand;
-    if (operand.access == Access::constant) return spread(source, convert, 0, block);
+    if (operand.access == Access::constant) return broadcast_element(source, convert, 0, block);
     if (operand.access == Access::repeated && operand.dims[0] <= longest_repeated(source))
       return repeat(source, convert, position);
     const void* stored = operand.data + position * operand.size;
@@ -51,14 +52,14 @@ class SourceBlocks {
           (operand.strides[0] == operand.size || operand.strides[0] == 0)) {
         const std::int64_t offset = cursor_.offset;
         cursor_.advance(operand, n);
-        if (operand.strides[0] == 0) return spread(source, convert, offset, n);
+        if (operand.strides[0] == 0) return broadcast_element(source, convert, offset, n);
         stored = operand.data + offset;
       } else {
-        stored = gathered(source, position, n);
+        stored = gather_block(source, position, n);
       }
     }
-    if (source.stored == source.wanted) return stored;
-    convert(source.stored, source.wanted, stored, stage(), n);
+    if (source.stored == source.requested) return stored;
+    convert(source.stored, source.requested, stored, stage(), n);
     return stage();
   }
 
@@ -68,15 +69,15 @@ class SourceBlocks {
   unsigned char* raw() { return memory_ + half_size; }
 
   /// Returns n copies of one element; cached.
-  [[gnu::cold]] const void* spread(const Source& source, Convert convert, std::int64_t offset,
-                                   std::int64_t n) {
-    if (spread_from_ == offset && spread_count_ >= n) return stage();
-    spread_from_ = offset, spread_count_ = n;
-    const auto size = static_cast<std::int64_t>(size_of(source.wanted));
+  [[gnu::cold]] const void* broadcast_element(const Source& source, Convert convert,
+                                              std::int64_t offset, std::int64_t n) {
+    if (broadcast_offset_ == offset && broadcast_count_ >= n) return stage();
+    broadcast_offset_ = offset, broadcast_count_ = n;
+    const auto size = static_cast<std::int64_t>(size_of(source.requested));
     const unsigned char* value = source.operand.data + offset;
     alignas(8) unsigned char converted[8];
-    if (source.stored != source.wanted) {
-      convert(source.stored, source.wanted, value, converted, 1);
+    if (source.stored != source.requested) {
+      convert(source.stored, source.requested, value, converted, 1);
       value = converted;
     }
     fill_run(size, value, stage(), n);
@@ -85,18 +86,18 @@ class SourceBlocks {
 
   /// The longest row that is staged often enough to make every block of its repetitions contiguous.
   static std::int64_t longest_repeated(const Source& source) {
-    const auto size = static_cast<std::int64_t>(size_of(source.wanted));
-    return (source.stored == source.wanted ? 2 * half_size : half_size) / size - block;
+    const auto size = static_cast<std::int64_t>(size_of(source.requested));
+    return (source.stored == source.requested ? 2 * half_size : half_size) / size - block;
   }
   const void* repeat(const Source& source, Convert convert, std::int64_t position) {
     const std::int64_t length = source.operand.dims[0],
-                       size = static_cast<std::int64_t>(size_of(source.wanted));
+                       size = static_cast<std::int64_t>(size_of(source.requested));
     if (!repeated_) {
       repeated_ = true;
-      if (source.stored == source.wanted) {
+      if (source.stored == source.requested) {
         std::memcpy(memory_, source.operand.data, static_cast<std::size_t>(length * size));
       } else {
-        convert(source.stored, source.wanted, source.operand.data, memory_, length);
+        convert(source.stored, source.requested, source.operand.data, memory_, length);
       }
       for (std::int64_t done = length, more; done < block + length; done += more) {
         more = std::min(done, block + length - done);
@@ -106,15 +107,15 @@ class SourceBlocks {
     return memory_ + position % length * size;
   }
 
-  const void* gathered(const Source& source, std::int64_t position, std::int64_t n) {
-    void* to = source.stored == source.wanted ? stage() : raw();
-    spread_count_ = 0;
+  const void* gather_block(const Source& source, std::int64_t position, std::int64_t n) {
+    void* to = source.stored == source.requested ? stage() : raw();
+    broadcast_count_ = 0;
     gather(source.operand, cursor_, position, to, n);
     return to;
   }
 
   Cursor cursor_;
-  std::int64_t spread_from_ = 0, spread_count_ = 0;
+  std::int64_t broadcast_offset_ = 0, broadcast_count_ = 0;
   bool repeated_ = false;
   alignas(64) unsigned char memory_[2 * half_size];
 };

@@ -10,10 +10,10 @@
 #include "../version.hpp"
 #include "accumulate.hpp"
 #include "axes.hpp"
+#include "chunks.hpp"
 #include "job.hpp"
 #include "map.hpp"
 #include "memory_order.hpp"
-#include "parts.hpp"
 #include "reader.hpp"
 #include "total.hpp"
 #include "writer.hpp"
@@ -30,7 +30,7 @@ class BroadcastSum {
         axes_(job.output->dense, wide),
         sources_(job, wide.shape, wide.ndim),
         target_(job),
-        tiled_axis_(axes_.last_kept()),
+        tiled_axis_(axes_.last_retained()),
         split_axis_(axes_.first_summed()),
         row_(tiled_axis_ < 0 ? 1 : axes_.size[tiled_axis_]) {
     totals_.size = sizeof(double);
@@ -51,54 +51,55 @@ class BroadcastSum {
 
   [[gnu::cold]] void run(const Call& call) const {
     const std::int64_t work = std::max<std::int64_t>(terms_ * tile_, 1);
-    const std::int64_t parts =
+    const std::int64_t chunks =
         tasks_ >= 16 || split_axis_ < 0
             ? 1
-            : std::min({max_parts, work / (2 * grain), axes_.size[split_axis_]});
-    if (parts <= 1) {
-      for_each_part(call, tasks_, std::max<std::int64_t>(2 * grain / work, 1),
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t task = begin; task < end; ++task) {
-                        double totals[max_tile];
-                        std::fill_n(totals, count(task), 0.0);
-                        sum(task, 0, 1, totals);
-                        write(task, totals);
-                      }
-                    });
+            : std::min({max_chunks, work / (2 * grain), axes_.size[split_axis_]});
+    if (chunks <= 1) {
+      for_each_chunk(call, tasks_, std::max<std::int64_t>(2 * grain / work, 1),
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t task = begin; task < end; ++task) {
+                         double totals[max_tile];
+                         std::fill_n(totals, count(task), 0.0);
+                         sum(task, 0, 1, totals);
+                         write(task, totals);
+                       }
+                     });
       return;
     }
     for (std::int64_t task = 0; task < tasks_; ++task) {
-      double totals[max_parts][max_tile] = {};
-      for_each_part(call, parts, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t part = begin; part < end; ++part) sum(task, part, parts, totals[part]);
+      double totals[max_chunks][max_tile] = {};
+      for_each_chunk(call, chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t chunk = begin; chunk < end; ++chunk)
+          sum(task, chunk, chunks, totals[chunk]);
       });
-      for (std::int64_t part = 1; part < parts; ++part)
-        accumulate<double>(totals[part], totals[0], tile_);
+      for (std::int64_t chunk = 1; chunk < chunks; ++chunk)
+        accumulate<double>(totals[chunk], totals[0], tile_);
       write(task, totals[0]);
     }
   }
 
  private:
-  static constexpr std::int64_t max_parts = 16, max_tile = 1024;
+  static constexpr std::int64_t max_chunks = 16, max_tile = 1024;
 
   std::int64_t first_in_row(std::int64_t task) const { return task % tiles_in_row_ * tile_; }
   std::int64_t count(std::int64_t task) const { return std::min(tile_, row_ - first_in_row(task)); }
 
-  /// Adds segment `part` of `parts` of the terms to totals, which are the task's tile of results.
-  [[gnu::cold]] void sum(std::int64_t task, std::int64_t part, std::int64_t parts,
+  /// Adds segment `chunk` of `chunks` of the terms to totals, which are the task's tile of results.
+  [[gnu::cold]] void sum(std::int64_t task, std::int64_t chunk, std::int64_t chunks,
                          double* totals) const {
     Box box(axes_);
     std::int64_t row = task / tiles_in_row_;
     for (int axis = tiled_axis_ - 1; axis >= 0; --axis) {
-      if (!axes_.kept[axis]) continue;
+      if (!axes_.retained[axis]) continue;
       box.limit(axis, row % axes_.size[axis], row % axes_.size[axis] + 1);
       row /= axes_.size[axis];
     }
     const std::int64_t first = first_in_row(task);
     if (tiled_axis_ >= 0) box.limit(tiled_axis_, first, first + count(task));
-    if (parts > 1) {
+    if (chunks > 1) {
       const std::int64_t size = axes_.size[split_axis_];
-      box.limit(split_axis_, size * part / parts, size * (part + 1) / parts);
+      box.limit(split_axis_, size * chunk / chunks, size * (chunk + 1) / chunks);
     }
     Reader reader(sources_);
     Cursor cursor;
@@ -141,18 +142,18 @@ class BroadcastSum {
     const std::int64_t first = task / tiles_in_row_ * row_ + first_in_row(task);
     for (std::int64_t done = 0, n; done < count(task); done += n) {
       n = std::min(block, count(task) - done);
-      void* place = writer.place(first + done);
+      void* buffer = writer.buffer(first + done);
       for (std::int64_t i = 0; i < n; ++i) {
         if (job_->result == DType::f64) {
-          static_cast<double*>(place)[i] = totals[done + i];
+          static_cast<double*>(buffer)[i] = totals[done + i];
         } else {
           const double total = totals[done + i];
-          static_cast<float*>(place)[i] = target_.stored == DType::f32
-                                              ? static_cast<float>(total)
-                                              : halves::round_to_odd(total);
+          static_cast<float*>(buffer)[i] = target_.stored == DType::f32
+                                               ? static_cast<float>(total)
+                                               : halves::round_to_odd(total);
         }
       }
-      writer.write(first + done, place, n);
+      writer.write(first + done, buffer, n);
     }
   }
 

@@ -33,7 +33,7 @@ constexpr bool traceable() {
   constexpr bool by_default = differentiable<Class> && rule<Class> == Rule::dual &&
                               !detail::names_gradient<Class> && complex_types<Class>() == Types{};
   if constexpr (!std::is_floating_point_v<SomeType<Class>> ||
-                !(d.traced.given ? d.traced.value : by_default)) {
+                !(d.traced.has_value ? d.traced.value : by_default)) {
     return false;
   } else {
     return records<Class, SomeType<Class>>(

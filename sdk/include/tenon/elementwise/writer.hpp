@@ -39,19 +39,19 @@ class Writer {
   explicit Writer(const Target& target) : target_(&target), old_{} {
     old_.operand = target.operand;
     old_.stored = target.stored;
-    old_.wanted = target.result;
+    old_.requested = target.result;
   }
 
   /// Returns the memory for the n <= block results from `position` on, to be filled before write()
   /// is called for them.
-  void* place(std::int64_t position) { return target_->direct() ? target_->at(position) : stage_; }
+  void* buffer(std::int64_t position) { return target_->direct() ? target_->at(position) : stage_; }
 
-  /// `values`: the memory returned by place().
+  /// `values`: the memory returned by buffer().
   [[gnu::cold]] void write(std::int64_t position, void* values, std::int64_t n) {
     if (target_->direct()) return;
     if (target_->write == Write::add) {
       // The sum is computed in separate memory, because what is read may be the output itself.
-      target_->accumulate(before_.read(old_, target_->convert, position, n), values, n);
+      target_->accumulate(old_blocks_.read(old_, target_->convert, position, n), values, n);
     }
     const Operand& operand = target_->operand;
     const bool flat =
@@ -69,7 +69,7 @@ class Writer {
 
  private:
   alignas(64) unsigned char stage_[block * 8], converted_[block * 8];
-  SourceBlocks before_;
+  SourceBlocks old_blocks_;
   const Target* target_;
   Source old_;
   Cursor cursor_;

@@ -15,7 +15,7 @@ namespace tenon::TENON_SDK::gpu {
 inline constexpr int block_threads = 256;
 
 /// The threads of a block, in a body of for_each_block(). All threads must reach every call of
-/// sync(), reduce(), sum(), max() and sum_before(), in the same order: never call them in a branch
+/// sync(), reduce(), sum(), max(), exclusive_sum(), in the same order: never call them in a branch
 /// or after a `return` that only some threads take. A thread without an element passes the neutral
 /// value, such as 0 to sum().
 ///
@@ -109,22 +109,28 @@ class Block {
   ///
   ///     std::int64_t total = 0;
   ///     // keep: whether this thread has an element to write
-  ///     std::int64_t to = start + block.sum_before(std::int64_t{keep}, total);
+  ///     std::int64_t to = start + block.exclusive_sum(std::int64_t{keep}, total);
   template <class T>
-  TENON_DEVICE T sum_before(T value, T& total) const {
+  TENON_DEVICE T exclusive_sum(T value, T& total) const {
     T* const shared = slots<T>();
     shared[thread()] = value;
     sync();
     for (int step = 1; step < block_threads; step *= 2) {
-      const T before = thread() >= step ? shared[thread() - step] : T(0);
+      const T previous = thread() >= step ? shared[thread() - step] : T(0);
       sync();
-      shared[thread()] = shared[thread()] + before;
+      shared[thread()] = shared[thread()] + previous;
       sync();
     }
     total = shared[block_threads - 1];
-    const T before = thread() > 0 ? shared[thread() - 1] : T(0);
+    const T previous = thread() > 0 ? shared[thread() - 1] : T(0);
     sync();
-    return before;
+    return previous;
+  }
+  /// The former name of exclusive_sum().
+  template <class T>
+  [[deprecated("use exclusive_sum; until 0.4")]] TENON_DEVICE T sum_before(T value,
+                                                                           T& total) const {
+    return exclusive_sum(value, total);
   }
 
  private:

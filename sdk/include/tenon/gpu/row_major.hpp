@@ -57,16 +57,23 @@ class RowMajor {
   /// Calls take(axis, index) for each axis of point i, innermost first. The index is an int32_t, or
   /// an int64_t in large boxes.
   template <class Take>
-  TENON_FN void each_place(std::int64_t i, Take take) const {
-    wide_ ? places(i, take) : places(static_cast<std::int32_t>(i), take);
+  TENON_FN void each_coordinate(std::int64_t i, Take take) const {
+    wide_ ? coordinates(i, take) : coordinates(static_cast<std::int32_t>(i), take);
+  }
+
+  /// The former name of each_coordinate().
+  template <class Take>
+  [[deprecated("use each_coordinate; until 0.4")]] TENON_FN void each_place(std::int64_t i,
+                                                                            Take take) const {
+    each_coordinate(i, take);
   }
 
   /// Adds to offsets[k], for each of n operands, the sum of the point's indices times stride(k,
   /// axis). Use one call for all operands: computing the indices takes longer than everything else.
   template <int n, class Stride>
   TENON_FN void add_offsets(std::int64_t (&offsets)[n], std::int64_t i, Stride stride) const {
-    wide_ ? add_places(offsets, i, stride)
-          : add_places(offsets, static_cast<std::int32_t>(i), stride);
+    wide_ ? sum_offsets(offsets, i, stride)
+          : sum_offsets(offsets, static_cast<std::int32_t>(i), stride);
   }
 
  private:
@@ -88,24 +95,24 @@ class RowMajor {
   }
 
   template <class Index, class Take>
-  TENON_FN void places(Index i, Take& take) const {
+  TENON_FN void coordinates(Index i, Take& take) const {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1  // axes are few, and what is done with each may be long
 #endif
     for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const auto [outer, place] = axis > 0 ? divisor(axis).divide(i) : Divided<Index>{0, i};
-      take(axis, place);
+      const auto [outer, coordinate] = axis > 0 ? divisor(axis).divide(i) : Divided<Index>{0, i};
+      take(axis, coordinate);
       i = outer;
     }
   }
 
   template <int n, class Index, class Stride>
-  TENON_FN void add_places(std::int64_t (&offsets)[n], Index i, Stride& stride) const {
+  TENON_FN void sum_offsets(std::int64_t (&offsets)[n], Index i, Stride& stride) const {
     Index sums[n] = {};
-    const auto add = [&](int axis, Index place) {
-      for (int k = 0; k < n; ++k) sums[k] += place * static_cast<Index>(stride(k, axis));
+    const auto add = [&](int axis, Index coordinate) {
+      for (int k = 0; k < n; ++k) sums[k] += coordinate * static_cast<Index>(stride(k, axis));
     };
-    places(i, add);
+    coordinates(i, add);
     for (int k = 0; k < n; ++k) offsets[k] += sums[k];
   }
 

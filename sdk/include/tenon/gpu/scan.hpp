@@ -14,8 +14,8 @@ namespace detail {
 /// Returns the bytes of temporary memory that prefix sums of n numbers need on the current device.
 std::size_t scan_bytes(std::int64_t n);
 /// Replaces each of n numbers by the sum of those before it.
-void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
-                std::size_t bytes);
+void exclusive_sum(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
+                   std::size_t bytes);
 
 template <class Count>
 struct PutCount {
@@ -54,7 +54,7 @@ template <class Count>
 void scan(const Call& call, std::int64_t n, const Count& count, std::int64_t* sums,
           std::int64_t* scratch) {
   for_each(call, n + 1, detail::PutCount<Count>{count, n, sums});
-  detail::sum_before(call, n + 1, sums, scratch, detail::scan_bytes(n + 1));
+  detail::exclusive_sum(call, n + 1, sums, scratch, detail::scan_bytes(n + 1));
 }
 
 }  // namespace tenon::TENON_SDK::gpu

@@ -33,12 +33,18 @@ TENON_FN inline std::int64_t first_not_below(const std::int64_t* list, std::int6
 /// Returns the index of `number` in an ascending list, the first one if it occurs several times, or
 /// -1 if it does not occur.
 ///
-/// Example: `tenon::gpu::place_of(x.row_ids, x.rows, row)` is the position at which a row_sparse
+/// Example: `tenon::gpu::index_of(x.row_ids, x.rows, row)` is the position at which a row_sparse
 /// tensor stores row `row`, or -1 if it does not store it.
-TENON_FN inline std::int64_t place_of(const std::int64_t* list, std::int64_t count,
+TENON_FN inline std::int64_t index_of(const std::int64_t* list, std::int64_t count,
                                       std::int64_t number) {
-  const auto place = first_not_below(list, count, number);
-  return place < count && list[place] == number ? place : -1;
+  const auto index = first_not_below(list, count, number);
+  return index < count && list[index] == number ? index : -1;
+}
+
+/// The former name of index_of().
+[[deprecated("use index_of; until 0.4")]] TENON_FN inline std::int64_t place_of(
+    const std::int64_t* list, std::int64_t count, std::int64_t number) {
+  return index_of(list, count, number);
 }
 
 }  // namespace tenon::TENON_SDK::gpu

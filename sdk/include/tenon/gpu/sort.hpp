@@ -9,20 +9,24 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu {
 
-/// n keys in ascending order and their original indices: keys[i] is key(places[i]). Both point into
-/// the scratch of sort(), in device memory.
+/// n keys in ascending order and their original indices: keys[i] is key(indices[i]). Both point
+/// into the scratch of sort(), in device memory.
 struct Sorted {
-  std::int64_t *keys, *places;
+  std::int64_t* keys;
+  union {
+    std::int64_t* indices;
+    [[deprecated("use indices; until 0.4")]] std::int64_t* places;
+  };
 };
 
 namespace detail {
 
-/// Returns the bytes of temporary memory that sorting n keys from 0 to `most` needs on the current
-/// device.
-std::size_t sort_bytes(std::int64_t n, std::int64_t most);
-/// Sorts `from` by its keys, none of which is above `most`. Returns `from` or `spare`, whichever
+/// Returns the bytes of temporary memory that sorting n keys from 0 to `max_key` needs on the
+/// current device.
+std::size_t sort_bytes(std::int64_t n, std::int64_t max_key);
+/// Sorts `from` by its keys, none of which is above `max_key`. Returns `from` or `spare`, whichever
 /// has the result.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t max_key, Sorted from, Sorted spare,
                   void* temporary, std::size_t bytes);
 
 template <class Key>
@@ -32,25 +36,25 @@ struct PutKey {
 
   TENON_FN void operator()(std::int64_t i) const {
     to.keys[i] = key(i);
-    to.places[i] = i;
+    to.indices[i] = i;
   }
 };
 
 }  // namespace detail
 
-/// Returns the scratch size, in int64, of sort() for n keys from 0 to `most` on the current device,
-/// including the result; for workspace(). 0 for n <= 0. Throws Error if CUDA fails.
-inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
+/// Returns the scratch size, in int64, of sort() for n keys from 0 to `max_key` on the current
+/// device, including the result; for workspace(). 0 for n <= 0. Throws Error if CUDA fails.
+inline std::int64_t sort_scratch(std::int64_t n, std::int64_t max_key) {
   return n <= 0 ? 0
                 : 4 * n + static_cast<std::int64_t>(
-                              (detail::sort_bytes(n, most) + sizeof(std::int64_t) - 1) /
+                              (detail::sort_bytes(n, max_key) + sizeof(std::int64_t) - 1) /
                               sizeof(std::int64_t));
 }
 
 /// Sorts key(0) ... key(n - 1) on the call's stream. Key is a trivially copyable class with
 /// `TENON_FN std::int64_t operator()(std::int64_t i) const`, which returns a number from 0 to
-/// `most`; the position of negative or larger keys is undefined. Equal keys keep their order. The
-/// time grows with the number of bits of `most`. One source of the plugin must include
+/// `max_key`; the position of negative or larger keys is undefined. Equal keys keep their order.
+/// The time grows with the number of bits of `max_key`. One source of the plugin must include
 /// sort_and_scan.hpp. Throws Error.
 ///
 /// Example:
@@ -59,16 +63,16 @@ inline std::int64_t sort_scratch(std::int64_t n, std::int64_t most) {
 ///       const std::int64_t* indices;
 ///       TENON_FN std::int64_t operator()(std::int64_t i) const { return indices[i]; }
 ///     };
-///     // sorted.places groups uses by row
+///     // sorted.indices groups uses by row
 ///     const auto sorted = tenon::gpu::sort(call, n, IndexAt{indices}, rows - 1, scratch);
 template <class Key>
-Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t most,
+Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t max_key,
             std::int64_t* scratch) {
-  const Sorted from{scratch, scratch + 2 * n}, spare{scratch + n, scratch + 3 * n};
+  const Sorted from{scratch, {scratch + 2 * n}}, spare{scratch + n, {scratch + 3 * n}};
   if (n <= 0) return from;
   for_each(call, n, detail::PutKey<Key>{key, from});
-  return detail::sort_pairs(call, n, most, from, spare, scratch + 4 * n,
-                            detail::sort_bytes(n, most));
+  return detail::sort_pairs(call, n, max_key, from, spare, scratch + 4 * n,
+                            detail::sort_bytes(n, max_key));
 }
 
 }  // namespace tenon::TENON_SDK::gpu

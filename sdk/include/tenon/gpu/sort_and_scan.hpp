@@ -10,7 +10,7 @@
 //
 //     sort_bytes, scan_bytes    for sort_scratch() and scan_scratch(); they enqueue no work
 //     sort_pairs                for sort(): stable, radix by radix
-//     sum_before                for scan(): exclusive sums, in place
+//     exclusive_sum             for scan(): exclusive sums, in place
 //
 // All functions here work on the current device and throw Error if CUDA fails. n: the number of
 // items, possibly 0. temporary: `bytes` bytes of device memory, as returned by sort_bytes() and
@@ -34,11 +34,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::gpu::detail {
 
-/// Returns the number of bits of numbers from 0 to `most`, 1 to 63: CUB sorts only by these, in
+/// Returns the number of bits of numbers from 0 to `max_key`, 1 to 63: CUB sorts only by these, in
 /// time that grows with them.
-inline int bits_of(std::int64_t most) {
+inline int bits_of(std::int64_t max_key) {
   int bits = 1;
-  while (bits < 63 && most >> bits != 0) ++bits;
+  while (bits < 63 && max_key >> bits != 0) ++bits;
   return bits;
 }
 
@@ -54,30 +54,30 @@ struct Temporary {
   void use() const { std::fill_n(memory, bytes, static_cast<unsigned char>(0xdb)); }
 };
 
-/// A stable sort that, like CUB, compares only the bits of keys up to `most`: a larger or negative
-/// key is placed by its low bits. One body call does all of it: for_each(call, 1, ...) runs it in
-/// stream order.
+/// A stable sort that, like CUB, compares only the bits of keys up to `max_key`: a larger or
+/// negative key is placed by its low bits. One body call does all of it: for_each(call, 1, ...)
+/// runs it in stream order.
 struct SortPairs {
-  std::int64_t n, most;
+  std::int64_t n, max_key;
   Sorted from, to;
   Temporary temporary;
 
   void operator()(std::int64_t) const {
     temporary.use();
-    const auto bits = (std::uint64_t{1} << bits_of(most)) - 1;
+    const auto bits = (std::uint64_t{1} << bits_of(max_key)) - 1;
     std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-    for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(from.keys[i], from.places[i]);
+    for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(from.keys[i], from.indices[i]);
     std::stable_sort(pairs.begin(), pairs.end(), [bits](const auto& left, const auto& right) {
       return (static_cast<std::uint64_t>(left.first) & bits) <
              (static_cast<std::uint64_t>(right.first) & bits);
     });
     for (std::int64_t i = 0; i < n; ++i)
-      std::tie(to.keys[i], to.places[i]) = pairs[static_cast<std::size_t>(i)];
+      std::tie(to.keys[i], to.indices[i]) = pairs[static_cast<std::size_t>(i)];
   }
 };
 
 /// Exclusive sums in place: 2, 3, 4 become 0, 2, 5.
-struct SumBefore {
+struct SequentialScan {
   std::int64_t n;
   std::int64_t* numbers;
   Temporary temporary;
@@ -90,16 +90,16 @@ struct SumBefore {
 };
 
 /// The size depends on n and most, so that tests detect scratch of a wrong size.
-std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
-  return static_cast<std::size_t>(bits_of(most) + n / 2);
+std::size_t sort_bytes(std::int64_t n, std::int64_t max_key) {
+  return static_cast<std::size_t>(bits_of(max_key) + n / 2);
 }
 
 /// The result is always in `spare`, whereas CUB may end in either: a kernel that relies on one of
 /// them is wrong.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t max_key, Sorted from, Sorted spare,
                   void* temporary, std::size_t bytes) {
   for_each(call, 1,
-           SortPairs{n, most, from, spare, {static_cast<unsigned char*>(temporary), bytes}});
+           SortPairs{n, max_key, from, spare, {static_cast<unsigned char*>(temporary), bytes}});
   return spare;
 }
 
@@ -108,9 +108,9 @@ std::size_t scan_bytes(std::int64_t n) {
   return static_cast<std::size_t>(1 + n / 100);
 }
 
-void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
-                std::size_t bytes) {
-  for_each(call, 1, SumBefore{n, numbers, {static_cast<unsigned char*>(temporary), bytes}});
+void exclusive_sum(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
+                   std::size_t bytes) {
+  for_each(call, 1, SequentialScan{n, numbers, {static_cast<unsigned char*>(temporary), bytes}});
 }
 
 #else
@@ -123,23 +123,23 @@ inline cub::DoubleBuffer<std::uint64_t> keys_in(Sorted from, Sorted spare) {
 }
 
 /// Uses CUB's own size: a call with null as temporary memory sorts nothing and sets `bytes`.
-std::size_t sort_bytes(std::int64_t n, std::int64_t most) {
+std::size_t sort_bytes(std::int64_t n, std::int64_t max_key) {
   std::size_t bytes = 0;
   auto keys = keys_in({}, {});
-  cub::DoubleBuffer<std::int64_t> places;
-  require(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, places, n, 0, bits_of(most)));
+  cub::DoubleBuffer<std::int64_t> indices;
+  require(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, indices, n, 0, bits_of(max_key)));
   return bytes;
 }
 
 /// Returns the buffer that CUB ended in: `from` after an even number of passes, `spare` after an
 /// odd one.
-Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t most, Sorted from, Sorted spare,
+Sorted sort_pairs(const Call& call, std::int64_t n, std::int64_t max_key, Sorted from, Sorted spare,
                   void* temporary, std::size_t bytes) {
   auto keys = keys_in(from, spare);
-  cub::DoubleBuffer<std::int64_t> places(from.places, spare.places);
-  require(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, places, n, 0, bits_of(most),
+  cub::DoubleBuffer<std::int64_t> indices(from.indices, spare.indices);
+  require(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, indices, n, 0, bits_of(max_key),
                                           stream_of(call)));
-  return {reinterpret_cast<std::int64_t*>(keys.Current()), places.Current()};
+  return {reinterpret_cast<std::int64_t*>(keys.Current()), {indices.Current()}};
 }
 
 /// Converts n to the type in which CUB counts items: int before its version 2.7, of CUDA 12.8.
@@ -165,8 +165,8 @@ std::size_t scan_bytes(std::int64_t n) {
 }
 
 /// In place, on the call's stream. Integer sums are exact, so their order does not matter.
-void sum_before(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
-                std::size_t bytes) {
+void exclusive_sum(const Call& call, std::int64_t n, std::int64_t* numbers, void* temporary,
+                   std::size_t bytes) {
   require(
       cub::DeviceScan::ExclusiveSum(temporary, bytes, numbers, numbers, items(n), stream_of(call)));
 }

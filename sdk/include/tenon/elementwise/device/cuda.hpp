@@ -132,10 +132,10 @@ struct CudaBackward : Forward {
  private:
   template <std::size_t... I>
   void each_input(const Call& call, bool in_place, std::index_sequence<I...>) const {
-    const auto wanted = [&](int i) {
+    const auto is_requested = [&](int i) {
       return write_of(call, i) != Write::none && (write_of(call, i) == Write::in_place) == in_place;
     };
-    ((wanted(static_cast<int>(I)) ? input_gradient<I>(call) : void()), ...);
+    ((is_requested(static_cast<int>(I)) ? input_gradient<I>(call) : void()), ...);
   }
 
   template <std::size_t input>

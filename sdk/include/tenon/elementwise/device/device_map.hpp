@@ -20,7 +20,7 @@ inline constexpr unsigned bool_inputs = [] {
   unsigned inputs = 0;
   for (int i = 0; i < arity<Class>; ++i) {
     const auto& types = detail::description_of<Class>.inputs[i].types;
-    if (types.given && types.value == Types{boolean}) inputs |= 1u << i;
+    if (types.has_value && types.value == Types{boolean}) inputs |= 1u << i;
   }
   return inputs;
 }();
@@ -52,19 +52,19 @@ struct DerivativeAt<Class, T, input, std::index_sequence<I...>> {
       rule == Rule::inputs || rule == Rule::dual ? bool_inputs<Class> : 0;
   TENON_FN static T at(const Class& f, const T* x) {
     if constexpr (rule == Rule::nothing) {
-      return part(f.gradient(x[0]));
+      return component(f.gradient(x[0]));
     } else if constexpr (rule == Rule::output) {
-      return part(f.gradient(x[1], OutputOf<T>{x[0]}));
+      return component(f.gradient(x[1], OutputOf<T>{x[0]}));
     } else if constexpr (rule == Rule::inputs) {
-      return part(f.gradient(x[sizeof...(I)], InputOf<T>{x[I]}...));
+      return component(f.gradient(x[sizeof...(I)], InputOf<T>{x[I]}...));
     } else {
-      return chain(x[sizeof...(I)], f(Dual<T>(x[I], T(I == input))...).slope);
+      return chain_rule(x[sizeof...(I)], f(Dual<T>(x[I], T(I == input))...).slope);
     }
   }
 
  private:
   template <class Gradients>
-  TENON_FN static T part(const Gradients& gradients) {
+  TENON_FN static T component(const Gradients& gradients) {
     if constexpr (sizeof...(I) == 1) {
       return gradients;
     } else {

@@ -29,15 +29,15 @@ inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
   sum.results.out = operand_of(job.output, wide);
   all[job.source_count] = &sum.results.out;
   const tenon_dense& own = job.output->dense;
-  const auto kept = [&](int axis) {
+  const auto retained = [&](int axis) {
     const int at = axis - (wide.ndim - own.ndim);
     return at >= 0 && own.shape[at] != 1;
   };
-  sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !kept(axis); });
+  sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !retained(axis); });
   for (int i = 0; i < job.source_count; ++i)
     for (int axis = 0; axis < sum.terms.rank(); ++axis)
       sum.strides[i][axis] = terms[i].strides[axis];
-  sum.results.space = join_axes(wide, all, job.source_count + 1, kept);
+  sum.results.space = join_axes(wide, all, job.source_count + 1, retained);
   sum.results.add = job.write == Write::add;
   return sum;
 }

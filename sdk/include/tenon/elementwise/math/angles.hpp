@@ -47,9 +47,9 @@ TENON_FN inline ReducedAngle reduce_angle(float x) {
   const double low =
       angle * by_size(size, 0x1.4fe13abe8fa9ap-59, 0x1.fc2757d1f534cp-64, 0x1.d1f534ddc0db6p-88,
                       0x1.bb81b6c52b327p-113, 0x1.8a5664f10e41p-138);
-  const double first = high + shift, part = (high - (first - shift)) + middle,
-               second = part + shift;
-  const double rest = (part - (second - shift)) + low;
+  const double first = high + shift, middle_sum = (high - (first - shift)) + middle,
+               second = middle_sum + shift;
+  const double rest = (middle_sum - (second - shift)) + low;
   return {
       static_cast<std::uint32_t>(bits_as<std::uint64_t>(first) + bits_as<std::uint64_t>(second)),
       static_cast<float>(rest * 1.5707963267948966)};

@@ -29,7 +29,7 @@ TENON_FN constexpr bool is_zero(Dual<T> x) {
 /// derivative even if the factor is infinite. If the slope is known to be 0, the compiler drops the
 /// product.
 template <class T>
-TENON_FN constexpr T chain(T slope, T factor) {
+TENON_FN constexpr T chain_rule(T slope, T factor) {
   return select(!is_zero(slope), slope * factor, T(0));
 }
 
@@ -58,10 +58,10 @@ struct Dual {
     return {l.value - r.value, l.slope - r.slope};
   }
   TENON_FN friend constexpr Dual operator*(Dual l, Dual r) {
-    return {l.value * r.value, chain(l.slope, r.value) + chain(r.slope, l.value)};
+    return {l.value * r.value, chain_rule(l.slope, r.value) + chain_rule(r.slope, l.value)};
   }
   TENON_FN friend constexpr Dual operator/(Dual l, Dual r) {
-    const T quotient = l.value / r.value, top = l.slope - chain(r.slope, quotient);
+    const T quotient = l.value / r.value, top = l.slope - chain_rule(r.slope, quotient);
     return {quotient, select(!is_zero(top), top / r.value, T(0))};
   }
   TENON_FN constexpr Dual& operator+=(Dual x) { return *this = *this + x; }

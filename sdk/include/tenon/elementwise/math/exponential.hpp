@@ -49,10 +49,10 @@ TENON_FN inline float exponential_of(float r) {
 /// beyond it, r grows and the result is infinity.
 TENON_FN inline float vector_exp(float x) {
   constexpr float shift = 12582912.0f + 254;
-  constexpr std::uint32_t most = bits_as<std::uint32_t>(shift + 128);
+  constexpr std::uint32_t limit = bits_as<std::uint32_t>(shift + 128);
   const float inside = select(x < -105.0f, -105.0f, x);  // below this the result is 0
   const std::uint32_t shifted = bits_as<std::uint32_t>(inside * 1.44269504f + shift),
-                      bits = shifted < most ? shifted : most;
+                      bits = shifted < limit ? shifted : limit;
   const float n = bits_as<float>(bits) - shift, r = inside - n * 0.693145752f - n * 1.42860677e-6f;
   // 2^n as a product of two factors: neither overflows, and a denormal result is rounded once.
   const std::uint32_t low = bits >> 1 << 23, high = (bits << 23) - low;

@@ -28,12 +28,12 @@ namespace tenon::TENON_SDK::elementwise {
 [[gnu::cold]] inline tenon_tensor& allocate_like(const tenon_call& raw, const tenon_tensor& like,
                                                  std::uint32_t output = 0) {
   const bool backward = raw.dispatch == TENON_BACKWARD || raw.dispatch == TENON_BACKWARD_SPARSE;
-  const tenon_tensor& wanted = backward ? *raw.input_grads[output] : *raw.outputs[output];
-  if (wanted.storage != like.storage || like.index_dtype != TENON_I64)
+  const tenon_tensor& result = backward ? *raw.input_grads[output] : *raw.outputs[output];
+  if (result.storage != like.storage || like.index_dtype != TENON_I64)
     fail(ErrorKind::type,
          {"this sparse kernel preserves the storage and needs int64 indices, but ",
           static_cast<Storage>(like.storage), " with ", static_cast<DType>(like.index_dtype),
-          " is to become ", static_cast<Storage>(wanted.storage)});
+          " is to become ", static_cast<Storage>(result.storage)});
   tenon_tensor* out = nullptr;
   HostError error;
   if (raw.host->allocate_sparse(&raw, output, like.stored, &out, error.raw())) error.raise();

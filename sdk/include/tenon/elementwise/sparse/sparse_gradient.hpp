@@ -9,7 +9,7 @@
 #include "../../version.hpp"
 #include "../loops.hpp"
 #include "../shapes.hpp"
-#include "places.hpp"
+#include "gather.hpp"
 #include "zeros.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -31,7 +31,7 @@ GradientRule gradient_rule(const Class& f) {
                      : rule<Class> == Rule::output ? 1
                                                    : arity<Class>};
   for (int input = 0; input < arity<Class>; ++input) {
-    found.at_zeros[input] = holds_in_every_type<Class>([&]<class T>() {
+    found.at_zeros[input] = true_for_all_types<Class>([&]<class T>() {
       if constexpr (std::is_floating_point_v<T>) {
         const T zero = 0, dy = 1;
         const void* in[3] = {&zero, &zero, &zero};
@@ -90,11 +90,11 @@ struct GradientSources {
     const auto shape = io.input_type(i).shape;
     const bool is_whole = shape == whole,
                sparse_operand = rule.operands == io.inputs() && operand[i] != Storage::dense;
-    const bool made_zero = sources.zero_maker(rule, i) >= 0;
+    const bool becomes_zero = sources.zero_maker(rule, i) >= 0;
     if (!whole.known() ||
-        (!is_whole && (sparse_operand || !made_zero || !broadcasts_to(shape, whole))))
+        (!is_whole && (sparse_operand || !becomes_zero || !broadcasts_to(shape, whole))))
       return;
-    chosen[i] = is_whole && made_zero ? found : Storage::dense;
+    chosen[i] = is_whole && becomes_zero ? found : Storage::dense;
   }
   for (int i = 0; i < io.inputs(); ++i) io.set_output(i, chosen[i]);
   io.sparse_kernel();
@@ -129,7 +129,7 @@ class GradientCall {
         const Write write = write_of(call_, i);
         if (write == Write::none || (write == Write::in_place) != in_place) continue;
         const int zero_maker = sources_.zero_maker(rule_, i);
-        zero_maker < 0 ? everywhere(i) : at_places(i, *source_[zero_maker]);
+        zero_maker < 0 ? everywhere(i) : at_pattern(i, *source_[zero_maker]);
       }
   }
 
@@ -148,63 +148,63 @@ class GradientCall {
 
   const tenon_tensor* source(int i) const { return i < sources_.count ? source_[i] : nullptr; }
 
-  void compute_at(int input, const tenon_tensor& places, tenon_tensor result) const {
-    const AtPlaces first(call_, places, source(0)), second(call_, places, source(1)),
-        third(call_, places, source(2));
-    const AtPlaces* const all[] = {&first, &second, &third};
+  void compute_at(int input, const tenon_tensor& pattern, tenon_tensor result) const {
+    const GatheredValues first(call_, pattern, source(0)), second(call_, pattern, source(1)),
+        third(call_, pattern, source(2));
+    const GatheredValues* const all[] = {&first, &second, &third};
     Job at = job(input, result, Write::to);
     for (int i = 0; i < sources_.count; ++i) at.read(all[i]->tensor());
     map(call_, at);
   }
 
-  void at_places(int input, const tenon_tensor& places) const {
-    const tenon_tensor& wanted = *raw_.input_grads[input];
-    if (wanted.storage == TENON_DENSE) return sum_of_places(input, places);
-    const tenon_tensor& out = allocate_like(raw_, places, static_cast<std::uint32_t>(input));
-    const Stored stored(places);
-    const auto count = elements(places, stored, stored.count);
+  void at_pattern(int input, const tenon_tensor& pattern) const {
+    const tenon_tensor& input_grad = *raw_.input_grads[input];
+    if (input_grad.storage == TENON_DENSE) return sum_over_pattern(input, pattern);
+    const tenon_tensor& out = allocate_like(raw_, pattern, static_cast<std::uint32_t>(input));
+    const Stored stored(pattern);
+    const auto count = elements(pattern, stored, stored.count);
     copy_indices(columns_of(out), stored.columns_of, stored.count);
     if (stored.row_starts) copy_indices(starts_of(out), stored.row_starts, stored.rows + 1);
-    compute_at(input, places, flat(out, stored_data(out), &count));
+    compute_at(input, pattern, flat(out, stored_data(out), &count));
   }
 
   /// The gradient of a broadcast input: summed in the order of the stored elements, in double.
-  void sum_of_places(int input, const tenon_tensor& places) const {
-    tenon_tensor& wanted = *raw_.input_grads[input];
+  void sum_over_pattern(int input, const tenon_tensor& pattern) const {
+    tenon_tensor& input_grad = *raw_.input_grads[input];
     const bool is_double = kernel_.loops->compute == DType::f64;
-    const auto count = elements(places, Stored(places), places.stored),
-               sums = element_count(wanted.dense);
+    const auto count = elements(pattern, Stored(pattern), pattern.stored),
+               sums = element_count(input_grad.dense);
     const Scratch<unsigned char> terms(count * 8);
     const Scratch<double> totals(sums);
-    tenon_tensor result = flat(places, terms.data(), &count);
+    tenon_tensor result = flat(pattern, terms.data(), &count);
     result.dtype = static_cast<std::uint8_t>(kernel_.loops->compute);
-    compute_at(input, places, result);
+    compute_at(input, pattern, result);
     for (std::int64_t i = 0; i < sums; ++i) totals[i] = 0;
-    tenon_dense row_major = wanted.dense;
+    tenon_dense row_major = input_grad.dense;
     row_major.strides = nullptr;
-    const StoredBesideDense beside(places, row_major, sizeof(double));
-    for (std::int64_t line = 0; line < beside.lines(); ++line)
-      beside.each(line, [&](std::int64_t element, std::int64_t offset) {
-        const auto place = offset / static_cast<std::int64_t>(sizeof(double));
-        totals[place] +=
+    const StoredDensePairs pairs(pattern, row_major, sizeof(double));
+    for (std::int64_t line = 0; line < pairs.lines(); ++line)
+      pairs.each(line, [&](std::int64_t element, std::int64_t offset) {
+        const auto position = offset / static_cast<std::int64_t>(sizeof(double));
+        totals[position] +=
             is_double ? reinterpret_cast<const double*>(terms.data())[element]
                       : static_cast<double>(reinterpret_cast<const float*>(terms.data())[element]);
       });
-    is_double ? write_sums<double>(totals, sums, wanted, input)
-              : write_sums<float>(totals, sums, wanted, input);
+    is_double ? write_sums<double>(totals, sums, input_grad, input)
+              : write_sums<float>(totals, sums, input_grad, input);
   }
 
   template <class T>
-  void write_sums(const Scratch<double>& totals, std::int64_t count, tenon_tensor& wanted,
+  void write_sums(const Scratch<double>& totals, std::int64_t count, tenon_tensor& input_grad,
                   int input) const {
     const Scratch<T> rounded(count);
     for (std::int64_t i = 0; i < count; ++i) rounded[i] = static_cast<T>(totals[i]);
-    tenon_tensor from = wanted;
+    tenon_tensor from = input_grad;
     from.dtype = static_cast<std::uint8_t>(dtype_of<T>);
     from.dense.data = rounded.data();
     from.dense.byte_offset = 0;
     from.dense.strides = nullptr;
-    Job copy = job(input, wanted, write_of(call_, input));
+    Job copy = job(input, input_grad, write_of(call_, input));
     copy.loop = copy_loop<T>;
     copy.read(&from);
     map(call_, copy);
@@ -214,14 +214,14 @@ class GradientCall {
   /// stored elements. The corrections are computed first, because the result may overwrite the
   /// output's gradient.
   void everywhere(int input) const {
-    tenon_tensor& wanted = *raw_.input_grads[input];
+    tenon_tensor& input_grad = *raw_.input_grads[input];
     const Patch first(*this, input, sparse_operand(0)), second(*this, input, sparse_operand(1));
-    Job all = job(input, wanted, write_of(call_, input));
+    Job all = job(input, input_grad, write_of(call_, input));
     for (int i = 0; i < sources_.count; ++i)
       all.read(sources_.storage[i] == Storage::dense ? source_[i] : nullptr);
     map(call_, all);
-    first.put(wanted);
-    second.put(wanted);
+    first.put(input_grad);
+    second.put(input_grad);
   }
 
   const tenon_tensor* sparse_operand(int i) const {
@@ -231,25 +231,26 @@ class GradientCall {
   /// The gradient at the stored elements of one operand.
   class Patch {
    public:
-    Patch(const GradientCall& of, int input, const tenon_tensor* places)
+    Patch(const GradientCall& of, int input, const tenon_tensor* pattern)
         : of_(of),
-          places_(places),
-          values_(places ? elements(*places, Stored(*places), places->stored) * size(*places) : 0) {
-      if (!places) return;
-      const auto count = elements(*places, Stored(*places), places->stored);
-      of.compute_at(input, *places, flat(*places, values_.data(), &count));
+          pattern_(pattern),
+          values_(pattern ? elements(*pattern, Stored(*pattern), pattern->stored) * size(*pattern)
+                          : 0) {
+      if (!pattern) return;
+      const auto count = elements(*pattern, Stored(*pattern), pattern->stored);
+      of.compute_at(input, *pattern, flat(*pattern, values_.data(), &count));
     }
-    void put(const tenon_tensor& wanted) const {
-      if (!places_) return;
-      const auto bytes = size(wanted);
+    void put(const tenon_tensor& input_grad) const {
+      if (!pattern_) return;
+      const auto bytes = size(input_grad);
       auto* const to = static_cast<unsigned char*>(
-          const_cast<void*>(static_cast<const void*>(first_element(wanted))));
+          const_cast<void*>(static_cast<const void*>(first_element(input_grad))));
       const auto* const from = values_.data();
-      for_each_beside(of_.call_, StoredBesideDense(*places_, wanted.dense, bytes),
-                      [=](std::int64_t element, std::int64_t offset) {
-                        std::memcpy(to + offset, from + element * bytes,
-                                    static_cast<std::size_t>(bytes));
-                      });
+      for_each_pair(of_.call_, StoredDensePairs(*pattern_, input_grad.dense, bytes),
+                    [=](std::int64_t element, std::int64_t offset) {
+                      std::memcpy(to + offset, from + element * bytes,
+                                  static_cast<std::size_t>(bytes));
+                    });
     }
 
    private:
@@ -257,7 +258,7 @@ class GradientCall {
       return static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
     }
     const GradientCall& of_;
-    const tenon_tensor* places_;
+    const tenon_tensor* pattern_;
     Scratch<unsigned char> values_;
   };
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "../../version.hpp"
-#include "places.hpp"
+#include "gather.hpp"
 #include "sparse.hpp"
 #include "zeros.hpp"
 
@@ -80,55 +80,55 @@ class PairCall {
 
   void join(const tenon_tensor& left, const tenon_tensor& right) const {
     const Stored l(left), r(right);
-    const Joined places(call_, l, r);
-    const auto count = elements(left, l, places.count);
-    const Scratch<unsigned char> l_values(places.count * l.unit_size),
-        r_values(places.count * r.unit_size);
-    gather(call_, l, places.left.data(), places.count, l_values.data());
-    gather(call_, r, places.right.data(), places.count, r_values.data());
+    const Joined joined(call_, l, r);
+    const auto count = elements(left, l, joined.count);
+    const Scratch<unsigned char> l_values(joined.count * l.unit_size),
+        r_values(joined.count * r.unit_size);
+    gather(call_, l, joined.left.data(), joined.count, l_values.data());
+    gather(call_, r, joined.right.data(), joined.count, r_values.data());
     const auto l_flat = flat(left, l_values.data(), &count),
                r_flat = flat(right, r_values.data(), &count);
-    if (rule_.left && rule_.right) return join_where_not_zero(left, places, l_flat, r_flat, count);
-    tenon_tensor& out = allocate_places(left, places.count);
-    copy_places(places, out);
+    if (rule_.left && rule_.right) return join_where_not_zero(left, joined, l_flat, r_flat, count);
+    tenon_tensor& out = allocate_joined(left, joined.count);
+    copy_pattern(joined, out);
     compute(&l_flat, &r_flat, flat(out, stored_data(out), &count));
   }
 
   /// As for products: elements that only one side stores are dropped if they give 0, as they do
   /// except for infinities and nan.
-  void join_where_not_zero(const tenon_tensor& like, const Joined& places, const tenon_tensor& left,
+  void join_where_not_zero(const tenon_tensor& like, const Joined& joined, const tenon_tensor& left,
                            const tenon_tensor& right, std::int64_t count) const {
-    const auto unit = places.count > 0 ? count / places.count * result_size() : 0;
+    const auto unit = joined.count > 0 ? count / joined.count * result_size() : 0;
     const Scratch<unsigned char> results(count * result_size());
     compute(&left, &right, flat(*raw_.outputs[0], results.data(), &count));
-    const auto kept = [&](std::int64_t i) {
-      return (places.left[i] >= 0 && places.right[i] >= 0) ||
+    const auto is_stored = [&](std::int64_t i) {
+      return (joined.left[i] >= 0 && joined.right[i] >= 0) ||
              !is_zero_unit(results.data() + i * unit, unit, result_dtype());
     };
     std::int64_t stored = 0;
-    for (std::int64_t i = 0; i < places.count; ++i) stored += kept(i);
-    tenon_tensor& out = allocate_places(like, stored);
+    for (std::int64_t i = 0; i < joined.count; ++i) stored += is_stored(i);
+    tenon_tensor& out = allocate_joined(like, stored);
     std::int64_t to = 0;
-    for (std::int64_t row = 0; row < places.rows; ++row) {
+    for (std::int64_t row = 0; row < joined.rows; ++row) {
       if (out.storage == TENON_CSR) starts_of(out)[row] = to;
-      for (auto i = places.row_starts[row]; i < places.row_starts[row + 1]; ++i) {
-        if (!kept(i)) continue;
-        columns_of(out)[to] = places.columns_of[i];
+      for (auto i = joined.row_starts[row]; i < joined.row_starts[row + 1]; ++i) {
+        if (!is_stored(i)) continue;
+        columns_of(out)[to] = joined.columns_of[i];
         if (unit > 0)
           std::memcpy(stored_data(out) + to * unit, results.data() + i * unit,
                       static_cast<std::size_t>(unit));
         ++to;
       }
     }
-    if (out.storage == TENON_CSR) starts_of(out)[places.rows] = to;
+    if (out.storage == TENON_CSR) starts_of(out)[joined.rows] = to;
   }
 
   /// Reads the dense side where the sparse one stores elements; elsewhere the function of zero and
   /// the dense element must be 0, which is checked.
   void with_dense(const tenon_tensor& sparse, const tenon_tensor& dense, int side) const {
-    const auto total = element_count(sparse.dense), given = element_count(dense.dense);
-    if (total > 0 && !gives_zeros(dense, given, side)) {
-      if (given < total)
+    const auto total = element_count(sparse.dense), dense_count = element_count(dense.dense);
+    if (total > 0 && !yields_zeros(dense, dense_count, side)) {
+      if (dense_count < total)
         fail(ErrorKind::type,
              {"where the ", static_cast<Storage>(sparse.storage),
               " input stores nothing, the result is not 0 for every element of the ",
@@ -137,13 +137,13 @@ class PairCall {
     }
     const Stored stored(sparse);
     const auto count = elements(sparse, stored, stored.count);
-    const Scratch<unsigned char> others(given == 1 ? 0 : stored.count * stored.unit_size);
-    if (given > 1) gather_dense(call_, sparse, dense, others.data());
+    const Scratch<unsigned char> others(dense_count == 1 ? 0 : stored.count * stored.unit_size);
+    if (dense_count > 1) gather_dense(call_, sparse, dense, others.data());
     const std::int64_t one = 1;
     const auto own = flat(sparse, stored.values, &count);
-    auto other =
-        given == 1 ? flat(dense, first_element(dense), &one) : flat(dense, others.data(), &count);
-    tenon_tensor& out = allocate_places(sparse, stored.count);
+    auto other = dense_count == 1 ? flat(dense, first_element(dense), &one)
+                                  : flat(dense, others.data(), &count);
+    tenon_tensor& out = allocate_joined(sparse, stored.count);
     copy_indices(columns_of(out), stored.columns_of, stored.count);
     if (stored.row_starts) copy_indices(starts_of(out), stored.row_starts, stored.rows + 1);
     compute(side == 0 ? &own : &other, side == 0 ? &other : &own,
@@ -151,36 +151,37 @@ class PairCall {
   }
 
   /// Whether f of zero and each element of the dense side is 0.
-  bool gives_zeros(const tenon_tensor& dense, std::int64_t count, int side) const {
-    constexpr std::int64_t most = 4096;
+  bool yields_zeros(const tenon_tensor& dense, std::int64_t count, int side) const {
+    constexpr std::int64_t max_slice = 4096;
     const bool whole = dense.dense.strides == nullptr || count == 1;
-    const auto slices = whole ? (count + most - 1) / most : dense.dense.shape[0];
-    const auto slice_count = whole || slices == 0 ? most : count / slices;
+    const auto slices = whole ? (count + max_slice - 1) / max_slice : dense.dense.shape[0];
+    const auto slice_count = whole || slices == 0 ? max_slice : count / slices;
     const Scratch<unsigned char> wrong(slices);
     const auto size = static_cast<std::int64_t>(size_of(static_cast<DType>(dense.dtype)));
-    for_each_part(call_, slices, whole ? 4 : 1, [&](std::int64_t begin, std::int64_t end) {
+    for_each_chunk(call_, slices, whole ? 4 : 1, [&](std::int64_t begin, std::int64_t end) {
       const Scratch<unsigned char> results(slice_count * result_size());
       for (auto slice = begin; slice < end; ++slice) {
-        tenon_tensor part = dense;
+        tenon_tensor piece = dense;
         std::int64_t n =
             slice_count < count - slice * slice_count ? slice_count : count - slice * slice_count;
         if (whole) {
-          part = flat(dense,
-                      static_cast<unsigned char*>(first_element(dense)) + slice * most * size, &n);
+          piece = flat(dense,
+                       static_cast<unsigned char*>(first_element(dense)) + slice * max_slice * size,
+                       &n);
         } else {
-          part.dense.data = static_cast<unsigned char*>(first_element(dense)) +
-                            slice * dense.dense.strides[0] * size;
-          part.dense.byte_offset = 0;
-          part.dense.ndim -= 1;
-          part.dense.shape += 1;
-          part.dense.strides += 1;
+          piece.dense.data = static_cast<unsigned char*>(first_element(dense)) +
+                             slice * dense.dense.strides[0] * size;
+          piece.dense.byte_offset = 0;
+          piece.dense.ndim -= 1;
+          piece.dense.shape += 1;
+          piece.dense.strides += 1;
         }
         tenon_tensor result = flat(*raw_.outputs[0], results.data(), &n);
         if (!whole) {
-          result.dense.ndim = part.dense.ndim;
-          result.dense.shape = part.dense.shape;
+          result.dense.ndim = piece.dense.ndim;
+          result.dense.shape = piece.dense.shape;
         }
-        compute(side == 0 ? nullptr : &part, side == 0 ? &part : nullptr, result);
+        compute(side == 0 ? nullptr : &piece, side == 0 ? &piece : nullptr, result);
         wrong[slice] = !is_zero_unit(results.data(), n * result_size(), result_dtype());
       }
     });
@@ -218,33 +219,33 @@ class PairCall {
     extra.stored = found;
     extra.indices = columns.data();
     extra.row_starts = sparse.storage == TENON_CSR ? starts.data() : nullptr;
-    const Joined places(call_, stored, Stored(extra));
-    const auto count = elements(sparse, stored, places.count);
-    const Scratch<unsigned char> own(places.count * stored.unit_size),
-        other(places.count * stored.unit_size);
-    gather(call_, stored, places.left.data(), places.count, own.data());
-    tenon_tensor wanted = sparse;
-    wanted.stored = places.count;
-    wanted.indices = places.columns_of.data();
-    wanted.row_starts = sparse.storage == TENON_CSR ? places.row_starts.data() : nullptr;
-    gather_dense(call_, wanted, dense, other.data());
+    const Joined joined(call_, stored, Stored(extra));
+    const auto count = elements(sparse, stored, joined.count);
+    const Scratch<unsigned char> own(joined.count * stored.unit_size),
+        other(joined.count * stored.unit_size);
+    gather(call_, stored, joined.left.data(), joined.count, own.data());
+    tenon_tensor target = sparse;
+    target.stored = joined.count;
+    target.indices = joined.columns_of.data();
+    target.row_starts = sparse.storage == TENON_CSR ? joined.row_starts.data() : nullptr;
+    gather_dense(call_, target, dense, other.data());
     const auto own_flat = flat(sparse, own.data(), &count),
                other_flat = flat(dense, other.data(), &count);
-    tenon_tensor& out = allocate_places(sparse, places.count);
-    copy_places(places, out);
+    tenon_tensor& out = allocate_joined(sparse, joined.count);
+    copy_pattern(joined, out);
     compute(side == 0 ? &own_flat : &other_flat, side == 0 ? &other_flat : &own_flat,
             flat(out, stored_data(out), &count));
   }
 
-  tenon_tensor& allocate_places(const tenon_tensor& like, std::int64_t stored) const {
+  tenon_tensor& allocate_joined(const tenon_tensor& like, std::int64_t stored) const {
     tenon_tensor sized = like;
     sized.stored = stored;
     return allocate_like(raw_, sized);
   }
-  static void copy_places(const Joined& places, const tenon_tensor& out) {
-    copy_indices(columns_of(out), places.columns_of.data(), places.count);
+  static void copy_pattern(const Joined& joined, const tenon_tensor& out) {
+    copy_indices(columns_of(out), joined.columns_of.data(), joined.count);
     if (out.storage == TENON_CSR)
-      copy_indices(starts_of(out), places.row_starts.data(), places.rows + 1);
+      copy_indices(starts_of(out), joined.row_starts.data(), joined.rows + 1);
   }
 
   const Call& call_;

@@ -21,7 +21,7 @@ template <class Class>
 constexpr Convert conversion() {
   constexpr bool own_types = [] {
     for (const auto& input : detail::description_of<Class>.inputs)
-      if (input.types.given) return true;
+      if (input.types.has_value) return true;
     return false;
   }();
   if constexpr (own_types) {
@@ -47,16 +47,16 @@ void infer_storage(const Class& f, InferStorage& io) {
   if constexpr (detail::Members<Class>::infer_storage) {
     f.infer_storage(io);
   } else if constexpr (arity<Class> == 1) {
-    const bool keeps = is_zero_of_zeros(f);
+    const bool preserves_zeros = is_zero_of_zeros(f);
     if (!io.backward()) {
-      if (keeps) keep_storage(io);
+      if (preserves_zeros) keep_storage(io);
     } else if constexpr (has_sparse_derivative<Class>) {
       const bool reads_output =
           rule<Class> ==
           Rule::output;  // stored like the input if the function preserves its storage
       choose_gradient_storage(
           io, gradient_rule(f),
-          {reads_output && !keeps ? Storage::dense : io.input(0), Storage::dense});
+          {reads_output && !preserves_zeros ? Storage::dense : io.input(0), Storage::dense});
     }
   } else if (!io.backward()) {
     keep_pair_storage(io, zero_rule(f));

@@ -8,7 +8,7 @@
 
 #include "../../call.hpp"
 #include "../../version.hpp"
-#include "../parts.hpp"
+#include "../chunks.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
@@ -55,18 +55,18 @@ struct Stored {
   std::int64_t end(std::int64_t row) const { return row_starts ? row_starts[row + 1] : count; }
 };
 
-/// Calls told(column, index in left, index in right) for each column that either stores in a row;
+/// Calls visit(column, index in left, index in right) for each column that either stores in a row;
 /// an index is -1 if that side does not store it.
-template <class Told>
-void join_row(const Stored& left, const Stored& right, std::int64_t row, Told told) {
+template <class Visit>
+void join_row(const Stored& left, const Stored& right, std::int64_t row, Visit visit) {
   auto l = left.begin(row), r = right.begin(row);
   const auto l_end = left.end(row), r_end = right.end(row);
   while (l < l_end || r < r_end) {
     const auto l_column = l < l_end ? left.columns_of[l] : left.columns,
                r_column = r < r_end ? right.columns_of[r] : right.columns;
     const auto column = l_column < r_column ? l_column : r_column;
-    told(column, l_column == column ? l++ : std::int64_t{-1},
-         r_column == column ? r++ : std::int64_t{-1});
+    visit(column, l_column == column ? l++ : std::int64_t{-1},
+          r_column == column ? r++ : std::int64_t{-1});
   }
 }
 
@@ -84,7 +84,7 @@ struct Joined {
         left(l.count + r.count),
         right(l.count + r.count) {
     const std::int64_t grain = 1 + (1 << 14) * rows / (l.count + r.count + rows + 1);
-    for_each_part(call, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for_each_chunk(call, rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
         std::int64_t found = 0;
         join_row(l, r, row, [&](std::int64_t, std::int64_t, std::int64_t) { ++found; });
@@ -94,7 +94,7 @@ struct Joined {
     row_starts[0] = 0;
     for (std::int64_t row = 0; row < rows; ++row) row_starts[row + 1] += row_starts[row];
     count = row_starts[rows];
-    for_each_part(call, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for_each_chunk(call, rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) {
         auto to = row_starts[row];
         join_row(l, r, row, [&](std::int64_t column, std::int64_t in_left, std::int64_t in_right) {
@@ -107,24 +107,25 @@ struct Joined {
   }
 };
 
-/// Gathers the units at `places` contiguously; zeros if an index is -1.
-[[gnu::cold]] inline void gather(const Call& call, const Stored& from, const std::int64_t* places,
-                                 std::int64_t count, unsigned char* to) {
+/// Gathers the units at `positions` contiguously; zeros if an index is -1.
+[[gnu::cold]] inline void gather(const Call& call, const Stored& from,
+                                 const std::int64_t* positions, std::int64_t count,
+                                 unsigned char* to) {
   const auto size = static_cast<std::size_t>(from.unit_size);
   if (size == 0) return;
-  for_each_part(
-      call, count, 1 + (1 << 16) / from.unit_size, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end; ++i) {
-          unsigned char* const unit = to + i * from.unit_size;
-          if (places[i] < 0) {
-            std::memset(unit, 0, size);
-          } else if (size == 4) {
-            std::memcpy(unit, from.values + places[i] * 4, 4);  // a constant size, the common case
-          } else {
-            std::memcpy(unit, from.values + places[i] * from.unit_size, size);
-          }
-        }
-      });
+  for_each_chunk(call, count, 1 + (1 << 16) / from.unit_size,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (auto i = begin; i < end; ++i) {
+                     unsigned char* const unit = to + i * from.unit_size;
+                     if (positions[i] < 0) {
+                       std::memset(unit, 0, size);
+                     } else if (size == 4) {  // a constant size, the common case
+                       std::memcpy(unit, from.values + positions[i] * 4, 4);
+                     } else {
+                       std::memcpy(unit, from.values + positions[i] * from.unit_size, size);
+                     }
+                   }
+                 });
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

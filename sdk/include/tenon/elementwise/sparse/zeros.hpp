@@ -27,11 +27,11 @@ inline constexpr DTypeOrder floats_first = [] {
 }();
 
 /// Whether asked<T>() holds for every type T that the class computes in.
-template <class Class, class Asked>
-bool holds_in_every_type(Asked asked) {
+template <class Class, class Test>
+bool true_for_all_types(Test test) {
   for (int i = 0; i < floats_first<Class>.count; ++i)
     if (!visit<real_types<Class>()>(floats_first<Class>.dtypes[i], [&]<class T>() {
-          return asked.template operator()<Computed<T>>();
+          return test.template operator()<Computed<T>>();
         }))
       return false;
   return true;
@@ -51,7 +51,7 @@ constexpr bool zero_where(int input) {
 template <class Class>
 bool is_zero_of_zeros(const Class& f) {
   if constexpr (!std::is_floating_point_v<SomeType<Class>>) return zero_where<Class>(0);
-  return holds_in_every_type<Class>(
+  return true_for_all_types<Class>(
       [&]<class T>() { return Signature<Class, T>::result(f, T(0)) == Result<Class, T>(0); });
 }
 
