@@ -55,8 +55,8 @@ BY_HAND = {
     """,
 }
 IMPORTS = "import inspect\nfrom typing import Any\n\nfrom ._operators.manifest import OperatorInfo\n"
-# What nanobind writes for arguments and results that are Python objects of any kind in C++, and
-# what mypy --strict needs.
+# Types that nanobind writes for arguments and results of any kind, and their equivalents for
+# mypy --strict.
 GENERIC = [
     (r"(?<=: |> )object( \| None)?", "Any"),
     (r"\btuple\b(?!\[)", "tuple[Any, ...]"),
@@ -78,9 +78,9 @@ def types_of(path: str) -> str:
         ReplacePattern(re.compile(rf"^tenon\._core\.{name}$"), dedented(text), 0)
         for name, text in BY_HAND.items()
     ]
-    stubs = StubGen(module, patterns=patterns)
-    stubs.put(module)
-    text = stubs.get()
+    generator = StubGen(module, patterns=patterns)
+    generator.put(module)
+    text = generator.get()
     for pattern, replacement in GENERIC:
         text = re.sub(pattern, replacement, text)
     return IMPORTS + text
