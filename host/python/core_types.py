@@ -54,7 +54,9 @@ BY_HAND = {
             ) -> None: ...
     """,
 }
-IMPORTS = "import inspect\nfrom typing import Any\n\nfrom ._operators.manifest import OperatorInfo\n"
+IMPORTS = (
+    "import inspect\nfrom typing import Any\n\nfrom ._operators.manifest import OperatorInfo\n"
+)
 # Types that nanobind writes for arguments and results of any kind, and their equivalents for
 # mypy --strict.
 GENERIC = [
