@@ -3,20 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <tenon/host/failure.hpp>
 
 namespace tenon {
-
-bool is_optimizer(const OperatorInfo& info) {
-  static constexpr std::array names{"weight", "grad", "learning_rate"};
-  if (info.inputs.size() != names.size() || info.outputs.empty() ||
-      info.outputs[0].name != "updated")
-    return false;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (info.inputs[i].name != names[i]) return false;
-  return true;
-}
 
 std::vector<std::string> optimizers(const Catalog& catalog) {
   std::vector<std::string> names;

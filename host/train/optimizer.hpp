@@ -7,11 +7,9 @@
 #include <tenon/host/trainer.hpp>
 #include <vector>
 
-namespace tenon {
+#include "graph/optimizer.hpp"
 
-/// Whether the operator has the inputs weight, grad and learning_rate, in this order, and the
-/// output updated.
-bool is_optimizer(const OperatorInfo& info);
+namespace tenon {
 
 /// The optimizers of the catalog.
 std::vector<std::string> optimizers(const Catalog& catalog);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/stream.hpp"
+#include "graph/optimizer.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/plugin_call.hpp"
 #include "run/execution/step_failure.hpp"
@@ -39,14 +40,13 @@ std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   return changed;
 }
 
-// Bundled optimizers refuse invalid arguments before they write; so does scaling by the gradients'
-// norm.
-bool cannot_fail(const Plan& plan, std::size_t step, bool changes) {
+// Kernels of bundled optimizers, and that of scaling by the gradients' norm, refuse nothing.
+bool cannot_fail(const Plan& plan, std::size_t step) {
   if (plan.copy_of(step) != none || plan.group_of(step) != none ||
       plan.graph.worker_of(plan.node_of(step)) != nullptr)
     return false;
   const auto& info = *plan.operator_of(plan.node_of(step)).info;
-  return info.space == bundled_space && (changes || info.name == "scale_by");
+  return info.space == bundled_space && (is_optimizer(info) || info.name == "scale_by");
 }
 
 }  // namespace
@@ -80,8 +80,7 @@ void Execution::find_changes() {
   for (std::size_t step = 0; step < plan_->step_count(); ++step) {
     const auto changed = changed_by(*plan_, step);
     changes_.insert(changes_.end(), changed.begin(), changed.end());
-    if (!changes_.empty())
-      changes_last_ = changes_last_ && cannot_fail(*plan_, step, !changed.empty());
+    if (!changes_.empty()) changes_last_ = changes_last_ && cannot_fail(*plan_, step);
   }
   for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
 }

@@ -46,15 +46,18 @@ std::uint64_t bytes_of(const PlanStore::Key& key) {
   return key.size() * sizeof key[0];
 }
 
-// A rough estimate of what a plan and its execution allocate.
-std::uint64_t bytes_of(const Planned& planned) {
+// Rough estimates of what is allocated for a graph, for a plan and its execution.
+std::uint64_t bytes_of(const GraphModel& model) {
   constexpr std::uint64_t of_value =
       sizeof(ValueRecord) + 2 * sizeof(tenon_type) + sizeof(tenon_tensor) + 64;
   constexpr std::uint64_t of_node = sizeof(NodeRecord) + sizeof(Binding::Node) + 64;
+  return model.values.size() * of_value + model.nodes.size() * of_node;
+}
+
+std::uint64_t bytes_of(const Planned& planned) {
   constexpr std::uint64_t of_step = sizeof(tenon_call) + sizeof(Step) + 64;
   const auto& plan = *planned.plan;
-  std::uint64_t bytes = plan.model().values.size() * of_value +
-                        plan.model().nodes.size() * of_node + plan.step_count() * of_step;
+  std::uint64_t bytes = bytes_of(plan.model()) + plan.step_count() * of_step;
   for (const auto& [value, tensor] : planned.evaluated)
     bytes += static_cast<std::uint64_t>(tensor.bytes());
   return bytes;
@@ -80,7 +83,10 @@ void PlanStore::drop(std::map<Key, Planned>::iterator plan) {
 
 void PlanStore::refuse(Key key, std::shared_ptr<const Stage> fallback) {
   if (const auto plan = plans_.find(key); plan != plans_.end()) drop(plan);
-  const auto bytes = bytes_of(key);
+  auto bytes = bytes_of(key);
+  if (std::ranges::none_of(fallbacks_,
+                           [&](const auto& each) { return each.second->graph == fallback->graph; }))
+    bytes += bytes_of(fallback->model());
   if (fallbacks_.size() >= 16 * capacity_ ||
       fallback_bytes_ + bytes > max_bytes_ / 4) {  // a dropped entry costs one attempt at planning
     fallbacks_.clear();

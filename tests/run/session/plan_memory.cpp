@@ -198,7 +198,14 @@ TEST_CASE(
 }
 
 TEST_CASE("plans of a session: refused keys are bounded by their number and their bytes") {
-  const auto stage = std::make_shared<const Stage>();
+  const auto stage_of = [](std::size_t values) {
+    auto graph = std::make_shared<GraphSnapshot>();
+    graph->model.values.resize(values);
+    auto stage = std::make_shared<Stage>();
+    stage->graph = std::move(graph);
+    return std::shared_ptr<const Stage>(std::move(stage));
+  };
+  const auto stage = stage_of(0);
   const auto refuse = [&](PlanStore& store, std::int64_t first, std::int64_t end) {
     for (auto key = first; key < end; ++key) store.refuse({key}, stage);
   };
@@ -222,6 +229,21 @@ TEST_CASE("plans of a session: refused keys are bounded by their number and thei
   CHECK(is_refused(small, 3));
   refuse(small, 6, 7);
   CHECK_FALSE(is_refused(small, 3));
+
+  // Each late stage of the original graph has a graph of its own, which counts; shared ones count
+  // once.
+  PlanStore large(100, 1 << 20);
+  std::int64_t key = 0;
+  for (; key < 50; ++key) large.refuse({key}, stage_of(1000));
+  CHECK(large.fallback_for({key - 1}) != nullptr);
+  int remembered = 0;
+  for (std::int64_t each = 0; each < key; ++each)
+    remembered += large.fallback_for({each}) != nullptr ? 1 : 0;
+  CHECK(remembered < 5);
+  PlanStore shared(100, 1 << 20);
+  const auto whole = stage_of(200);
+  for (std::int64_t each = 0; each < 50; ++each) shared.refuse({each}, whole);
+  CHECK(shared.fallback_for({0}) == whole);
 }
 
 TEST_CASE(

@@ -1,0 +1,17 @@
+#include "graph/optimizer.hpp"
+
+#include <array>
+
+namespace tenon {
+
+bool is_optimizer(const OperatorInfo& info) {
+  static constexpr std::array names{"weight", "grad", "learning_rate"};
+  if (info.inputs.size() != names.size() || info.outputs.empty() ||
+      info.outputs[0].name != "updated")
+    return false;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (info.inputs[i].name != names[i]) return false;
+  return true;
+}
+
+}  // namespace tenon

@@ -1,0 +1,103 @@
+// Failed runs of training graphs of bundled operators change no variable and no state.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+
+#include "failure_of.hpp"
+#include "graph/optimizer.hpp"
+#include "plugins/strict_host.hpp"
+#include "run/vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+Tensor indices(std::int64_t index) {
+  return Tensor::from(std::initializer_list<std::int64_t>{index}, {1});
+}
+
+Tensor scalar(float value) {
+  return Tensor::from(std::initializer_list<float>{value}, Shape::scalar());
+}
+
+/// Runs the graph with an index that scatter_along refuses, then with a valid one, and compares the
+/// named variables and states with those of a session that made only the valid run.
+void check_failed_run(const Graph& graph, const NamedTensors& inputs,
+                      const std::vector<std::string>& names) {
+  for (const auto optimize : {Optimize::full, Optimize::none}) {
+    CAPTURE(static_cast<int>(optimize));
+    const SessionOptions options{.training = true, .optimize = optimize};
+    Session tried(graph, options), untouched(graph, options);
+    auto invalid = inputs, valid = inputs;
+    invalid["index"] = indices(7), valid["index"] = indices(1);
+    for (int i = 0; i < 2; ++i)
+      CHECK(failure_of([&] { tried.run(invalid); }).message.find("scatter_along") !=
+            std::string::npos);
+    CHECK(tried.step() == 0);
+    tried.run(valid), untouched.run(valid);
+    for (const auto& name : names) {
+      CAPTURE(name);
+      CHECK(same_bits(tried.tensor(name), untouched.tensor(name)));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("failed runs: an update fails after another one has succeeded") {
+  StrictHost host(2);
+  Graph graph(host);
+  const auto index = graph.input("index", i64, {1}), grad = graph.input("grad", f32, {3});
+  const auto first = graph.variable("first", vector_of({1, 1, 1})),
+             second = graph.variable("second", vector_of({1, 1, 1}));
+  graph.update(first, graph.add("sgd", {first, graph.add("relu", {grad}),
+                                        graph.constant("rate", scalar(0.5F))}));
+  graph.update(second,
+               graph.add("scatter_along", {second, index, graph.constant("new", vector_of({9}))}));
+  graph.output("grad_again", grad);
+  check_failed_run(graph, {{"grad", vector_of({1, 2, 3})}}, {"first", "second"});
+}
+
+TEST_CASE("failed runs: a node fails after batch_norm has updated its states") {
+  StrictHost host(2);
+  Graph graph(host);
+  const auto index = graph.input("index", i64, {1}), x = graph.input("x", f32, {2, 1});
+  const auto normal = graph.add(
+      "batch_norm",
+      {x, graph.constant("scale", vector_of({1})), graph.constant("shift", vector_of({0}))}, {},
+      "bn");
+  const auto table = graph.variable("table", vector_of({1, 1, 1}));
+  graph.update(table,
+               graph.add("scatter_along", {table, index, graph.constant("new", vector_of({9}))}));
+  graph.output("y", normal);
+  const auto batch = Tensor::from(std::initializer_list<float>{1, 5}, {2, 1});
+  std::vector<std::string> names{"table"};
+  for (const auto& state : graph.states()) names.push_back(state.name);
+  CHECK(names.size() == 3);
+  check_failed_run(graph, {{"x", batch}}, names);
+}
+
+// Runs that change nothing but weights of these operators at their end are not backed up.
+TEST_CASE("failed runs: bundled optimizers accept any numbers") {
+  StrictHost host(2);
+  int count = 0;
+  for (const auto& op : static_cast<Host&>(host).catalog().operators()) {
+    if (!is_optimizer(op.info)) continue;
+    ++count;
+    CAPTURE(op.info.name);
+    for (const float rate : {0.0F, -1.0F, std::numeric_limits<float>::infinity(),
+                             std::numeric_limits<float>::quiet_NaN()}) {
+      Graph graph(host);
+      const auto weight = graph.variable("weight", vector_of({1, 0, rate}));
+      const auto grad = graph.input("grad", f32, {3});
+      graph.update(weight,
+                   graph.add(op.info.name, {weight, grad, graph.constant("rate", scalar(rate))}));
+      graph.output("grad_again", grad);
+      Session session(graph, {.training = true});
+      CHECK_NOTHROW(session.run({{"grad", vector_of({rate, 1, -rate})}}));
+    }
+  }
+  CHECK(count >= 5);
+}
