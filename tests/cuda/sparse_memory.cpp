@@ -52,8 +52,8 @@ TEST_CASE("sparse outputs of GPU kernels stay on the GPU and are checked when th
   CHECK(output.tensor.dense.data != taken.stored_values().data());
   output.fill(3);
   CHECK(sparse_fault(output.tensor).empty());  // not checked yet
-  CHECK(failure_of([&] { memory.release(output.tensor); }).message ==
-        "csr float32 [2, 3]: column index 1 is 3, but there are 3 columns");
+  CHECK(failure_of([&] { memory.release(output.tensor); }).message.find("column index 1 is 3") !=
+        std::string::npos);
 }
 
 TEST_SUITE_END();

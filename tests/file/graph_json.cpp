@@ -10,6 +10,7 @@
 
 #include "../application_host.hpp"
 #include "../failure_of.hpp"
+#include "../probe_operators.hpp"
 #include "../temporary_folder.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
@@ -34,16 +35,6 @@ std::string with_nodes(const std::string& nodes, const std::string& output = "a"
          nodes + R"(], "outputs": {"y": ")" + output + R"("}})";
 }
 
-struct Seven : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("7");
-    op.types({f32});
-    op.output("seven", "[1]");
-  }
-  void infer(Infer& io) const { io.set_output(0, {1}); }
-  void forward(const Call& call) const { call.output<float>(0)[0] = 7; }
-};
-
 }  // namespace
 
 TEST_CASE("a text in canonical form is written back character by character") {
@@ -54,7 +45,7 @@ TEST_CASE("a text in canonical form is written back character by character") {
 
 TEST_CASE("a node without inputs, after one with an omitted last input") {
   JsonHost host;
-  host.add<Seven>();
+  host.add<probes::Seven>();
   const auto text = canonical(
       host,
       with_nodes(

@@ -7,6 +7,7 @@
 #include "application_operators.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
+#include "probe_operators.hpp"
 #include "run/impl_access.hpp"
 
 using tenon::DType;
@@ -17,19 +18,12 @@ using tenon::Tensor;
 namespace {
 
 /// Its infer() sets a little more each time it is called, and finally refuses.
-struct Wavering : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("infers the rank, then one dimension, then the other");
-    op.types({tenon::f32});
-    op.input("data", "[4, 4]");
-    op.output("same", "[4, 4]");
-  }
+struct Wavering : probes::Copy {
   void infer(tenon::Infer& io) const {
-    const auto data = io.input(0).shape;
-    io.require(!data.known(), "enough is known");
-    io.set_input(0, !data.has_rank() ? Shape{-1, -1} : data[0] < 0 ? Shape{4, -1} : Shape{4, 4});
+    const auto x = io.input(0).shape;
+    io.require(!x.known(), "enough is known");
+    io.set_input(0, !x.has_rank() ? Shape{-1, -1} : x[0] < 0 ? Shape{4, -1} : Shape{4, 4});
   }
-  void forward(const tenon::Call&) const {}
 };
 
 struct Together : tenon::Operator {
@@ -218,7 +212,7 @@ TEST_CASE("building: a refused node undoes what several inference steps learned 
   Graph graph(host);
   const auto x = graph.input("x", DType::f32, Shape());
   CHECK(failure_of([&] { graph.add("wavering", {x}, {}, "w"); }).message ==
-        "[wavering] node 'w': enough is known (data float32 [4, 4])");
+        "[wavering] node 'w': enough is known (x float32 [4, 4])");
   CHECK_FALSE(graph.shape(x).has_rank());
 }
 

@@ -9,23 +9,21 @@
 #include "application_host.hpp"
 #include "failure_of.hpp"
 #include "file/sample_graph.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
 namespace {
 
 /// One parameter for each kind of bound, each with a single bound.
-struct Bounded : Operator {
+struct Bounded : probes::Copy {
   std::int64_t least = 2, most = 2;
   double above = 2, below = 2;
   Ints wholes = {2};
   Floats reals = {2};
 
   static constexpr void describe(auto& op) {
-    op.doc("x, independent of the parameters");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape as x");
+    Copy::describe(op);
     op.param("least", &Bounded::least, "from 1").at_least(1);
     op.param("most", &Bounded::most, "to 3").at_most(3);
     op.param("above", &Bounded::above, "above 1").greater_than(1);
@@ -33,7 +31,6 @@ struct Bounded : Operator {
     op.param("wholes", &Bounded::wholes, "each to 3").at_most(3);
     op.param("reals", &Bounded::reals, "each above 1").greater_than(1);
   }
-  void forward(const Call&) const {}
 };
 
 struct BoundedHost : ApplicationHost {

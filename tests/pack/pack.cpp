@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "../file/zip_builder.hpp"
+#include "../probe_operators.hpp"
 #include "pack/pack_list.hpp"
 #include "pack/packed.hpp"
 #include "plugin/loading/loader_rules.hpp"
@@ -34,17 +35,6 @@ std::string pack_of(std::vector<BuiltMember> members, const std::string& plugins
 std::string fault(const std::string& name) {
   return TENON_TEST_FAULTS "/" + name + ".so";
 }
-
-/// An operator of the application.
-struct Seven : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("7");
-    op.types({tenon::f32});
-    op.output("seven", "[1]");
-  }
-  void infer(tenon::Infer& io) const { io.set_output(0, {1}); }
-  void forward(const tenon::Call& call) const { call.output<float>(0)[0] = 7; }
-};
 
 }  // namespace
 
@@ -309,7 +299,7 @@ TEST_CASE("pack: what cannot be packed is reported, and no file is written") {
   CHECK(twice.members.size() == 5);
 
   auto own = on.graph();
-  on.host.add<Seven>();
+  on.host.add<probes::Seven>();
   own.output("z", own.add("seven", std::vector<tenon::Value>()));
   CHECK(failure_of([&] { tenon::save_pack(own, on.folder / "own.pack"); }).message ==
         "operator 'app.seven' is defined by the application, not by a plugin");

@@ -13,6 +13,7 @@
 
 #include "plan/stages.hpp"
 #include "plan_of.hpp"
+#include "probe_operators.hpp"
 #include "random_graph_host.hpp"
 
 using tenon::Graph;
@@ -37,45 +38,23 @@ struct LayoutDouble : tenon::Operator {
   }
 };
 
-/// The positive elements; only the kernel determines their number.
-struct Positive : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the elements of x above 0");
-    op.types({tenon::f32});
-    op.input("x", "[n]");
-    op.output("y", "[m]").allocated();
-    op.backward_reads();
-  }
-  void infer(tenon::Infer& io) const { io.set_output(0, {tenon::unknown}, tenon::f32); }
-  void forward(const tenon::Call& call) const { call.allocate<float>(0, {0}); }
-};
-
 /// The data; an optional input has a gradient, too.
-struct Shifted : tenon::Operator {
+struct Shifted : probes::Copy {
   static constexpr void describe(auto& op) {
-    op.doc("data plus an offset");
-    op.types({tenon::f32});
-    op.input("data", "any shape");
-    op.input("offset", "same shape as data").optional();
-    op.output("output", "same shape as data");
+    Copy::describe(op);
+    op.input("offset", "same shape as x").optional();
   }
-  void forward(const tenon::Call& call) const { copy(call.input<float>(0), call.output<float>(0)); }
   void backward(const tenon::Call& call) const {
     for (const int i : {0, 1})
       if (call.write(i) != tenon::Write::none)
-        copy(call.output_grad<float>(0), call.input_grad<float>(i));
-  }
-
- private:
-  static void copy(tenon::View<const float> from, tenon::View<float> to) {
-    std::copy(from.begin(), from.end(), to.begin());
+        std::ranges::copy(call.output_grad<float>(0), call.input_grad<float>(i).begin());
   }
 };
 
 struct PassHost : RandomGraphHost {
   PassHost() {
     add<LayoutDouble>("layout_double");
-    add<Positive>();
+    add<probes::AboveZero>("positive");
     add<Shifted>();
   }
 };

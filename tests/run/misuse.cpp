@@ -17,7 +17,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
-#include "waits.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
@@ -35,10 +35,9 @@ Graph sum_graph(Host& host) {
 }
 
 /// Its inference blocks until it is released.
-struct WaitsToInfer : Waits {
+struct WaitsToInfer : probes::Copy {
   void infer(Infer& io) const {
-    begun = true;
-    while (!released) std::this_thread::yield();
+    wait();
     io.set_output(0, io.input(0).shape);
   }
 };
@@ -161,11 +160,11 @@ TEST_CASE("misuse: a graph that another thread is changing") {
   host.add<WaitsToInfer>();
   auto graph = sum_graph(host);
   const auto x = graph.find("x");
-  Waits::hold([&] { graph.add("waits_to_infer", {x}, {}, "late"); },
-              [&] {
-                check_refused(uses_of(graph), "the graph is in use by another thread");
-                CHECK(graph.host().threads() > 0);  // the host is not part of the graph
-              });
+  probes::Copy::hold([&] { graph.add("waits_to_infer", {x}, {}, "late"); },
+                     [&] {
+                       check_refused(uses_of(graph), "the graph is in use by another thread");
+                       CHECK(graph.host().threads() > 0);  // the host is not part of the graph
+                     });
   CHECK(graph.nodes().size() == 2);
   CHECK(graph.shape(graph.find("late")) == Shape{1});
 }

@@ -5,9 +5,9 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session/session_impl.hpp"
-#include "waits.hpp"
 
 using tenon::Graph;
 using tenon::Session;
@@ -84,7 +84,7 @@ TEST_CASE("ownership: a session infers missing values and shapes without changin
 
 TEST_CASE("ownership: a second thread in a session is refused") {
   ApplicationHost host;
-  host.add<Waits>();
+  host.add<probes::Copy>("waits");
   Graph graph(host);
   graph.output("y", graph.add("waits", {graph.input("x", tenon::f32, {1})}));
   Session session(graph);
@@ -102,7 +102,7 @@ TEST_CASE("ownership: a second thread in a session is refused") {
       CHECK(failure.message.find("the session is in use by another thread") != std::string::npos);
     }
   };
-  Waits::hold([&] { session.run({{"x", one()}}); }, use_all);
+  probes::Copy::hold([&] { session.run({{"x", one()}}); }, use_all);
   CHECK(session.run({{"x", one()}}).size() == 1);
 }
 

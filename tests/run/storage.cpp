@@ -10,6 +10,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/sparse_operators.hpp"
 #include "tensor/expanded.hpp"
 
@@ -145,34 +146,11 @@ TEST_CASE(
   CHECK(expanded(session.run({{"left", x}, {"right", y}}).at("y")) == Numbers{11, 20, 30, 44});
 }
 
-namespace {
-
-// Not an elementwise class, whose gradients may stay sparse.
-struct Fixed : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({tenon::f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape as x");
-  }
-  void forward(const tenon::Call& call) const { copy(call.input<float>(0), call.output<float>(0)); }
-  void backward(const tenon::Call& call) const {
-    copy(call.output_grad<float>(0), call.input_grad<float>(0));
-  }
-
- private:
-  static void copy(tenon::View<const float> from, tenon::View<float> to) {
-    std::copy_n(from.data(), from.size(), to.data());
-  }
-};
-
-}  // namespace
-
 TEST_CASE(
     "storage: the warning about a gradient made dense names the operator without a sparse backward "
     "kernel") {
   SparseHost host;
-  host.add<Fixed>();
+  host.add<probes::Copy>("fixed");  // not an elementwise class, whose gradients may stay sparse
   Graph graph(host);
   const auto table = graph.variable("table", dense({1, 2, 3, 4}, {2, 2}));
   const auto numbers = graph.input("numbers", DType::i64, {1});

@@ -140,8 +140,9 @@ TEST_CASE("DLPack 1.x import: refused tensors still belong to the producer") {
   }
   Giver foreign;
   foreign.managed.dl_tensor.byte_offset = 2;
-  CHECK(failure_of([&] { Tensor::from_dlpack(&foreign.managed); }).message ==
-        "float32 elements must be aligned to 4 bytes");
+  CHECK(failure_of([&] {
+          Tensor::from_dlpack(&foreign.managed);
+        }).message.find("aligned to 4 bytes") != std::string::npos);
   CHECK(foreign.deleted == 0);
   CHECK(failure_of([] {
           Tensor::from_dlpack(static_cast<DLManagedTensorVersioned*>(nullptr));

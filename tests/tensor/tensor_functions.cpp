@@ -71,8 +71,7 @@ TEST_CASE("tensor functions: random numbers depend on the seed and have the requ
   CHECK(std::abs(moments(normal).first - 3) < 0.025);
   CHECK(std::abs(moments(normal).second - 0.5) < 0.02);
   for (const double x : uniform.values<double>()) REQUIRE((x >= -2 && x < 6));
-  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message ==
-        "random numbers need a floating-point or complex dtype, not int32");
+  CHECK(failure_of([] { random_uniform(i32, {1}, 0); }).message.ends_with(", not int32"));
 }
 
 TEST_CASE("tensor functions: rows() shares memory if possible") {

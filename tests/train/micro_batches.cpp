@@ -7,6 +7,7 @@
 
 #include "../failure_of.hpp"
 #include "digits.hpp"
+#include "probe_operators.hpp"
 #include "words.hpp"
 
 using namespace tenon;
@@ -44,12 +45,9 @@ float value_of(const Trainer& trainer, const char* name) {
 }
 
 /// A layer with a state that cannot be averaged: its number of runs.
-struct CountsRuns : Operator {
+struct CountsRuns : probes::Copy {
   static constexpr void describe(auto& op) {
-    op.doc("x; in training it counts its runs");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape");
+    Copy::describe(op);
     op.state("runs", "0-d, runs so far");
   }
   void infer(Infer& io) const {
@@ -58,12 +56,7 @@ struct CountsRuns : Operator {
   }
   void forward(const Call& call) const {
     if (call.training()) ++call.state<std::int64_t>("runs")[0];
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
-                call.output<float>(0).data());
-  }
-  void backward(const Call& call) const {
-    std::copy_n(call.output_grad<float>(0).data(), call.output_grad<float>(0).size(),
-                call.input_grad<float>(0).data());
+    Copy::forward(call);
   }
 };
 

@@ -11,24 +11,17 @@
 
 #include "digits.hpp"
 #include "failure_of.hpp"
-#include "waits.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
 namespace {
 
-/// With a gradient.
-struct WaitsInTraining : Waits {
-  void backward(const Call& call) const {
-    call.input_grad<float>(0)[0] = call.output_grad<float>(0)[0];
-  }
-};
-
 Graph waiting_graph(Host& host) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 1});
   const auto w = graph.variable("w", Tensor::from({1.f}, {1}));
-  const auto product = graph.add("mul", {x, graph.add("waits_in_training", {w})});
+  const auto product = graph.add("mul", {x, graph.add("held", {w})});
   graph.output("loss", graph.add("mean", {product}));
   return graph;
 }
@@ -55,7 +48,7 @@ void check_refused(const std::vector<std::function<void()>>& uses, const std::st
 TEST_CASE("misuse: a second thread in a trainer or evaluator, and use after a move") {
   DigitsHost digits_host(2);
   auto& host = digits_host.host;
-  host.add<WaitsInTraining>();
+  host.add<probes::Copy>("held");
   const NamedTensors data{{"x", Tensor::from({1.f, 2.f}, {2, 1})}};
   Trainer trainer(waiting_graph(host), data, plain_descent());
   Evaluator evaluator(waiting_graph(host), {.loss = "loss", .scores = {}, .label = {}});
@@ -72,11 +65,12 @@ TEST_CASE("misuse: a second thread in a trainer or evaluator, and use after a mo
       [&] { trainer.save_checkpoint("/nowhere/c.tenon"); },
       [&] { trainer.resume("/nowhere/c.tenon"); }};
   const std::vector<std::function<void()>> evaluating{[&] { evaluator.evaluate(data); }};
-  Waits::hold([&] { trainer.step(); },
-              [&] { check_refused(training, "the trainer is in use by another thread"); });
+  probes::Copy::hold([&] { trainer.step(); },
+                     [&] { check_refused(training, "the trainer is in use by another thread"); });
   CHECK(trainer.steps() == 1);
-  Waits::hold([&] { evaluator.evaluate(data); },
-              [&] { check_refused(evaluating, "the evaluator is in use by another thread"); });
+  probes::Copy::hold(
+      [&] { evaluator.evaluate(data); },
+      [&] { check_refused(evaluating, "the evaluator is in use by another thread"); });
 
   std::atomic<int> stepped = 0, wrong = 0;
   const auto work = [&] {

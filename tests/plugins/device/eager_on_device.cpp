@@ -7,29 +7,17 @@
 
 #include "failure_of.hpp"
 #include "on_gpu.hpp"
+#include "probe_operators.hpp"
 
 namespace {
 
 using tenon::Shape;
 using tenon::Tensor;
 
-struct HalfOf : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("half of x");
-    op.types({tenon::f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape as x");
-  }
-  void forward(const tenon::Call& call) const {
-    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
-      call.output<float>(0)[i] = call.input<float>(0)[i] / 2;
-  }
-};
-
 }  // namespace
 
 TEST_CASE("eager on a GPU: results are on the device of the inputs") {
-  auto* host = host_with_gpu<false, HalfOf>();
+  auto* host = host_with_gpu<false, probes::Line>();
   if (host == nullptr) return;
   for (const char* device : {"cpu", "cuda:0"}) {
     CAPTURE(device);
@@ -47,7 +35,7 @@ TEST_CASE("eager on a GPU: results are on the device of the inputs") {
 }
 
 TEST_CASE("eager on a GPU: states are updated in place") {
-  auto* host = host_with_gpu<false, HalfOf>();
+  auto* host = host_with_gpu<false, probes::Line>();
   if (host == nullptr) return;
   const auto on_gpu = [](float value) { return Tensor::from({value}, {1}).to("cuda"); };
   const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
@@ -60,7 +48,7 @@ TEST_CASE("eager on a GPU: states are updated in place") {
 }
 
 TEST_CASE("eager on a GPU: inputs that stay in CPU memory do not decide the device") {
-  auto* host = host_with_gpu<false, HalfOf>();
+  auto* host = host_with_gpu<false, probes::Line>();
   if (host == nullptr) return;
   const auto x = Tensor::from({1.f, 2.f}, {2}).to("cuda");
   const auto sizes = Tensor::from<std::int64_t>({2, 2}, {2});
@@ -71,7 +59,7 @@ TEST_CASE("eager on a GPU: inputs that stay in CPU memory do not decide the devi
 
 TEST_CASE(
     "eager on a GPU: csr stays csr if the operator supports it, and becomes dense otherwise") {
-  auto* host = host_with_gpu<false, HalfOf>();
+  auto* host = host_with_gpu<false, probes::Line>();
   if (host == nullptr) return;
   const auto dense = Tensor::from({0.f, 2.f, 0.f, -3.f}, {2, 2});
   const auto csr = tenon::cast_storage(dense, tenon::Storage::csr).to("cuda");
@@ -87,7 +75,7 @@ TEST_CASE(
 }
 
 TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them") {
-  auto* host = host_with_gpu<false, HalfOf>();
+  auto* host = host_with_gpu<false, probes::Line>();
   if (host == nullptr) return;
   const auto here = Tensor::from({1.f, 2.f}, {2}), there = here.to("cuda");
   const auto rate = Tensor::from({0.5f}, Shape::scalar()).to("cuda");
@@ -125,11 +113,11 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
        2,
        "[add] input 'left' is on cuda:0, but input 2 is on cpu: a call runs on one device",
        "use .to(\"cuda:0\") to move input 2"},
-      {"half_of",
+      {"line",
        {there},
        {},
        3,
-       "[half_of] there is no kernel for cuda in any plugin, but one for cpu",
+       "[line] there is no kernel for cuda in any plugin, but one for cpu",
        "move its inputs with .to(\"cpu\")"},
       {"embedding",
        {wrong, table},
@@ -146,7 +134,7 @@ TEST_CASE("eager on a GPU: errors name the tensors' devices and how to copy them
     CHECK(failure.message == test.message);
     CHECK(failure.hint == test.hint);
   }
-  CHECK(same_bits(host->call("half_of", {here}), Tensor::from({.5f, 1.f}, {2})));
+  CHECK(same_bits(host->call("line", {here}, {{"factor", 0.5}}), Tensor::from({.5f, 1.f}, {2})));
   CHECK(same_bits(host->call("square", {there}),
                   Tensor::from({1.f, 4.f}, {2})));  // calls after a fault succeed
 }

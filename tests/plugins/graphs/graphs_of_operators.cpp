@@ -11,6 +11,7 @@
 
 #include "built.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 
 namespace graphs_of_operators {
 
@@ -142,15 +143,12 @@ struct First : Operator {
   }
 };
 /// A text parameter with the name of a graph parameter.
-struct Scan : Operator {
+struct Scan : probes::Copy {
   Text body;
   static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.input("x", "any shape");
-    op.output("y", "as x");
+    Copy::describe(op);
     op.param("body", &Scan::body, "a text");
   }
-  void forward(const Call&) const {}
 };
 /// Does not write the last element.
 struct Hole : Operator {

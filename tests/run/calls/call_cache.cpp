@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "application_host.hpp"
+#include "probe_operators.hpp"
 #include "run/calls/eager_call.hpp"
 #include "run/impl_access.hpp"
 
@@ -58,18 +59,9 @@ std::array<std::uint64_t, 3> counts(const Cache& cache) {
   return {all.hits, all.misses, all.evictions};
 }
 
-struct CacheProbe : tenon::Operator {
+struct CacheProbe : probes::Copy {
   float value = 0;
-  static constexpr void describe(auto& op) {
-    op.doc("the same number everywhere");
-    op.types({tenon::f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape as x");
-  }
-  void forward(const tenon::Call& call) const {
-    auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = value;
-  }
+  void forward(const tenon::Call& call) const { std::ranges::fill(call.output<float>(0), value); }
 };
 
 void add_probe(tenon::Host& host, float value) {

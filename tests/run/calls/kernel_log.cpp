@@ -7,44 +7,12 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
 
 namespace {
-
-struct Talkative : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x, with log lines");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "the shape of x");
-  }
-  void forward(const Call& call) const {
-    call.log(Log::info, "x has ", call.input<float>(0).size(), " elements");
-    call.log(Log::warning, "it is\nslow");
-    call.output<float>(0)[0] = call.input<float>(0)[0];
-  }
-};
-
-std::stop_source* source = nullptr;
-
-/// Requests its own cancellation, and returns whether it notices it, at a moment that no user could
-/// hit.
-struct Patient : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("1 once the run is cancelled");
-    op.types({f32});
-    op.input("x", "[1]");
-    op.output("y", "[1]");
-  }
-  void forward(const Call& call) const {
-    const bool before = call.cancelled();
-    if (source) source->request_stop();
-    if (!before && call.cancelled()) throw Error("I was told to stop");
-    call.output<float>(0)[0] = before ? -1.F : 0.F;
-  }
-};
 
 struct Lines {
   std::vector<std::string> info, warnings;
@@ -62,7 +30,11 @@ struct Lines {
 TEST_CASE("lines of kernels reach the application with node and operator; a warning once") {
   Lines lines;
   ApplicationHost host(lines.options());
-  host.add<Talkative>("talkative");
+  host.add<probes::Copy>("talkative");
+  const probes::Copy::During logging([](const Call& call) {
+    call.log(Log::info, "x has ", call.input<float>(0).size(), " elements");
+    call.log(Log::warning, "it is\nslow");
+  });
   Graph graph(host);
   graph.output("y", graph.add("talkative", {graph.input("x", f32, {1})}, {}, "speaker"));
   Session session(graph);
@@ -79,19 +51,26 @@ TEST_CASE("lines of kernels reach the application with node and operator; a warn
 
 TEST_CASE("a kernel notices that its run was cancelled") {
   ApplicationHost host(1);
-  host.add<Patient>("patient");
+  host.add<probes::Copy>("patient");
+  std::stop_source stop;
+  std::vector<bool> cancelled;  // before and after the kernel requests that its own run stops
+  const probes::Copy::During stopping([&](const Call& call) {
+    cancelled.push_back(call.cancelled());
+    stop.request_stop();  // at a moment that no user could hit
+    cancelled.push_back(call.cancelled());
+    if (cancelled.back()) throw Error("I was told to stop");
+  });
   Graph graph(host);
   graph.output("y", graph.add("patient", {graph.input("x", f32, {1})}, {}, "waiting"));
   Session session(graph);
-  std::stop_source stop;
-  source = &stop;
   RunOptions options;
   options.stop = stop.get_token();
   CHECK(failure_of([&] {
           session.run({{"x", vector_of({2})}}, options);
         }).message.find("I was told to stop") != std::string::npos);
-  source = nullptr;
+  CHECK(cancelled == std::vector<bool>{false, true});
   // Without a stop token, or after the token is gone, it cannot be cancelled.
-  CHECK(first_of(session.run({{"x", vector_of({2})}}).at("y")) == 0);
-  CHECK(first_of(host.call("patient", {vector_of({2})})) == 0);
+  CHECK(first_of(session.run({{"x", vector_of({2})}}).at("y")) == 2);
+  CHECK(first_of(host.call("patient", {vector_of({2})})) == 2);
+  CHECK(cancelled == std::vector<bool>{false, true, false, false, false, false});
 }

@@ -8,8 +8,8 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/vectors.hpp"
-#include "waits.hpp"
 
 using tenon::Argument;
 using tenon::f32;
@@ -289,7 +289,7 @@ TEST_CASE("prepared call: wrong arguments are refused, and the call remains usab
 
 TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
   auto host = std::make_unique<ApplicationHost>();
-  host->add<Waits>();
+  host->add<probes::Copy>("waits");
   auto add = add_of(*host, {1});
   auto waits = host->prepare("waits", {{.dtype = f32, .shape = {1}}});
   host.reset();
@@ -299,7 +299,7 @@ TEST_CASE("prepared call: outlives its host, and refuses a second thread") {
     CHECK(failure.kind == 2);
     CHECK(failure.message == "[waits] the prepared call is in use by another thread");
   };
-  Waits::hold([&] { waits(std::vector{vector_of({1})}); }, call_again);
+  probes::Copy::hold([&] { waits(std::vector{vector_of({1})}); }, call_again);
   CHECK(first_of(waits(std::vector{vector_of({7})})) == 7);
 }
 

@@ -10,6 +10,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
@@ -19,14 +20,11 @@ constexpr const char* wild = "\x1b[2J\x1b]0;t\x07\nerror: forged\t\xff\u202e";
 const std::string quoted = R"(\x1b[2J\x1b]0;t\x07\x0aerror: forged\x09\xff\xe2\x80\xae)";
 
 /// Fails with this text at the point that its parameter selects.
-struct Shouts : Operator {
+struct Shouts : probes::Copy {
   Text where = "";
 
   static constexpr void describe(auto& op) {
-    op.doc("fails");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape");
+    Copy::describe(op);
     op.param("where", &Shouts::where, "configure, infer, forward or something else");
   }
   void shout(std::string_view here) const {
@@ -39,8 +37,7 @@ struct Shouts : Operator {
   }
   void forward(const Call& call) const {
     shout("forward");
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
-      call.output<float>(0)[i] = call.input<float>(0)[i];
+    Copy::forward(call);
   }
 };
 

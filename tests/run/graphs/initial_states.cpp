@@ -6,6 +6,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "temporary_folder.hpp"
 
 using tenon::DType;
@@ -40,19 +41,15 @@ struct Levels : tenon::Operator {
 };
 
 /// A state whose declared initial value does not fit its dtype.
-struct TooMuch : tenon::Operator {
+struct TooMuch : probes::Copy {
   static constexpr void describe(auto& op) {
-    op.doc("keeps a byte");
-    op.types({tenon::f32});
-    op.input("data", "any shape");
-    op.output("same", "same shape as data");
+    Copy::describe(op);
     op.state("byte", "[1]").initial(256);
   }
   void infer(tenon::Infer& io) const {
     io.set_output(0, io.input(0).shape);
     io.set_state("byte", {1}, tenon::u8);
   }
-  void forward(const tenon::Call&) const {}
 };
 
 struct LevelHost : ApplicationHost {

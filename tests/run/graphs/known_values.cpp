@@ -6,32 +6,12 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
 
 namespace {
-
-/// The input's elements, reshaped to the values of another input.
-struct ReshapeTo : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("data in another shape");
-    op.types({f32});
-    op.input("data", "any shape");
-    op.input("shape", "int64 [rank]").types({i64});
-    op.output("output", "of the shape given");
-    op.backward_reads();
-  }
-  void infer(Infer& io) const {
-    io.set_input("shape", {unknown});
-    const auto sizes = io.values<std::int64_t>("shape");
-    if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
-  }
-  void forward(const Call& call) const {
-    std::copy_n(call.input<float>(0).data(), call.input<float>(0).size(),
-                call.output<float>(0).data());
-  }
-};
 
 /// Counts whether its kernel ran in a run.
 struct ShapeOf : Operator {
@@ -69,7 +49,7 @@ struct Reversed : Operator {
 };
 
 /// Reads its elements as a wrong dtype.
-struct WrongDtype : ReshapeTo {
+struct WrongDtype : probes::ReshapeTo {
   void infer(Infer& io) const { io.values<std::int32_t>(1); }
 };
 
@@ -87,7 +67,7 @@ struct SumOfTwo : Operator {
 
 struct ValueHost : ApplicationHost {
   ValueHost() {
-    add<ReshapeTo>("reshape_to");
+    add<probes::ReshapeTo>("reshape_to");
     add<WrongDtype>("wrong_dtype");
     add<ShapeOf>("shape_of");
     add<Reversed>("reversed");
@@ -204,18 +184,10 @@ TEST_CASE(
 namespace {
 
 /// Declares the dtype of its output on one path only.
-struct LateDtype : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("where x is not 0");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("mask", "the shape of x");
-  }
+struct LateDtype : probes::Copy {
   void infer(Infer& io) const {
-    if (!io.input(0).shape.has_rank()) return;
-    io.set_output(0, io.input(0).shape, i32);
+    if (io.input(0).shape.has_rank()) io.set_output(0, io.input(0).shape, i32);
   }
-  void forward(const Call&) const {}
 };
 
 }  // namespace

@@ -5,37 +5,26 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "probe_operators.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
 
 namespace {
 
-/// y = x + by, and counts.
-struct Moved : Operator {
+/// Counts its inferences.
+struct Moved : probes::Line {
   static inline int inferred = 0;
-  std::int64_t by = 1;
-  static constexpr void describe(auto& op) {
-    op.doc("x + by");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "shape of x");
-    op.param("by", &Moved::by, "what is added");
-  }
   void infer(Infer& io) const {
     ++inferred;
     io.set_output(0, io.input(0).shape);
-  }
-  void forward(const Call& call) const {
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
-      call.output<float>(0)[i] = call.input<float>(0)[i] + static_cast<float>(by);
   }
 };
 
 constexpr int nodes = 100;
 
-Value chain(Graph& graph, Value value, std::int64_t by) {
-  for (int i = 0; i < nodes; ++i) value = graph.add("moved", {value}, {{"by", by}});
+Value chain(Graph& graph, Value value, std::int64_t offset) {
+  for (int i = 0; i < nodes; ++i) value = graph.add("moved", {value}, {{"offset", offset}});
   return value;
 }
 
@@ -64,8 +53,8 @@ TEST_CASE("an opened graph: nodes that differ in parameters or types are inferre
   Graph graph(host);
   auto wide = graph.input("wide", f32, {-1, 2}), flat = graph.input("flat", f32, {-1});
   for (std::int64_t i = 0; i < 10; ++i) {
-    wide = graph.add("moved", {wide}, {{"by", i % 2}});
-    flat = graph.add("moved", {flat}, {{"by", i % 2 + 2}});
+    wide = graph.add("moved", {wide}, {{"offset", i % 2}});
+    flat = graph.add("moved", {flat}, {{"offset", i % 2 + 2}});
   }
   graph.output("wide_end", wide);
   graph.output("flat_end", flat);
@@ -89,7 +78,7 @@ TEST_CASE(
   const auto weight = graph.variable("w", Tensor::from({4.f}, {1}));
   graph.output("y", graph.add("moved", {weight}));
   Session shared{Graph(graph)};
-  graph.output("z", graph.add("moved", {weight}, {{"by", 5}}));
+  graph.output("z", graph.add("moved", {weight}, {{"offset", 5}}));
   CHECK(shared.run({}).count("z") == 0);
   Session session(std::move(graph));
   CHECK(session.tensor(weight).values<float>()[0] == 4);

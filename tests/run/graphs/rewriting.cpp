@@ -3,32 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <tenon/elementwise.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
 
 namespace {
-
-struct SpreadSum : Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("x + y");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.input("y", "any shape that broadcasts with x");
-    op.output("sum", "the two broadcast together");
-  }
-  template <class T>
-  TENON_FN T operator()(T x, T y) const {
-    return x + y;
-  }
-};
 
 /// scale * x + y without broadcasting, the replacement.
 struct ScaledSum : Operator {
@@ -62,7 +48,7 @@ struct ScaledSum : Operator {
 struct SumHost : ApplicationHost {
   std::vector<std::string> warnings;
   SumHost() : ApplicationHost(told(warnings)) {
-    add<SpreadSum>("spread_sum");
+    add<probes::Plus>("spread_sum");
     add<ScaledSum>("scaled_sum");
   }
 
@@ -136,27 +122,21 @@ TEST_CASE("rewriting: shapes can prevent a rule, or make a run fall back to the 
 
 namespace {
 
-/// The elements above 0, and the number of calls.
-struct CountedAboveZero : Operator {
+/// Counts its calls.
+struct CountedAboveZero : probes::AboveZero {
   static inline int calls = 0;
   static constexpr void describe(auto& op) {
-    op.doc("the elements above 0");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.output("values", "[count]").allocated();
+    AboveZero::describe(op);
     op.state("runs", "[1]");
   }
   void infer(Infer& io) const {
-    io.set_output(0, {unknown});
+    AboveZero::infer(io);
     io.set_state("runs", {1});
   }
   void forward(const Call& call) const {
     ++calls;
     call.state<float>("runs")[0] += 1;
-    const auto x = call.input<float>(0);
-    const auto values = call.allocate<float>(
-        0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
-    std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
+    AboveZero::forward(call);
   }
 };
 

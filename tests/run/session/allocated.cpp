@@ -9,6 +9,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
@@ -55,30 +56,6 @@ struct Kept : Operator {
   }
 };
 
-/// x reshaped to the values of another input.
-struct Shaped : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x in another shape");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.input("shape", "[rank]").types({i64});
-    op.output("y", "the shape given");
-    op.backward_reads();
-  }
-  void infer(Infer& io) const {
-    io.set_input("shape", {unknown});
-    const auto sizes = io.values<std::int64_t>("shape");
-    if (sizes) io.set_output(0, Shape(sizes.begin(), static_cast<int>(sizes.size())));
-  }
-  void forward(const Call& call) const {
-    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
-  }
-  void backward(const Call& call) const {
-    if (call.write(0) != Write::none)
-      std::ranges::copy(call.output_grad<float>(0), call.input_grad<float>(0).begin());
-  }
-};
-
 struct Sizes : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the shape of x, reversed");
@@ -98,19 +75,10 @@ struct Sizes : Operator {
 };
 
 /// x, of exactly 3 elements.
-struct Three : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "[3]");
-    op.output("y", "[3]");
-  }
+struct Three : probes::Copy {
   void infer(Infer& io) const {
     io.set_input(0, {3});
     io.set_output(0, {3});
-  }
-  void forward(const Call& call) const {
-    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
   }
 };
 
@@ -118,7 +86,7 @@ struct AllocatingHost : Host {
   AllocatingHost() : Host(ApplicationHost::options(2)) {
     add_plugins(TENON_TEST_PLUGINS);
     add<Kept>("kept");
-    add<Shaped>("shaped");
+    add<probes::ReshapeTo>("shaped");
     add<Sizes>("sizes");
     add<Three>("three");
   }

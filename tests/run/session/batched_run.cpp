@@ -8,45 +8,22 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
 namespace {
 
+/// A call of an operator that `watch` observes.
 struct Seen {
   std::int64_t rows;
   const void* output;
 };
 std::vector<Seen> seen;
 
-struct Watched : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("twice the input; records its calls");
-    op.types({f32});
-    op.input("data", "[rows, size]");
-    op.output("twice", "same shape as data");
-  }
-  void forward(const Call& call) const {
-    const auto data = call.input<float>(0);
-    const auto out = call.output<float>(0);
-    seen.push_back({call.input_type(0).shape[0], out.data()});
-    for (std::int64_t i = 0; i < data.size(); ++i) out.data()[i] = 2 * data.data()[i];
-  }
-};
-
-struct NeedsRows : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the input; refuses zero rows");
-    op.types({f32});
-    op.input("data", "[rows, size]");
-    op.output("same", "same shape as data");
-  }
-  void forward(const Call& call) const {
-    const auto data = call.input<float>(0);
-    if (data.size() == 0) throw Error("it needs rows");
-    std::copy(data.begin(), data.end(), call.output<float>(0).data());
-  }
-};
+void watch(const Call& call) {
+  seen.push_back({call.input_type(0).shape[0], call.output<float>(0).data()});
+}
 
 /// All pairs of rows: [rows, size] becomes [rows, rows].
 struct EachWithEach : Operator {
@@ -112,7 +89,8 @@ TEST_CASE("batches: the bits of a single run, for any batch size") {
 
 TEST_CASE("batches: the last one is smaller, and runs write directly to the result") {
   ApplicationHost host;
-  host.add<Watched>("watched");
+  host.add<probes::Copy>("watched");
+  const probes::Copy::During watching(watch);
   Graph graph(host);
   graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
   Session session(graph);
@@ -127,9 +105,9 @@ TEST_CASE("batches: the last one is smaller, and runs write directly to the resu
 
 TEST_CASE("batches: run one by one, and by shards, they equal one run") {
   ApplicationHost host;
-  host.add<Watched>("watched");
+  host.add<probes::Copy>("copy");
   Graph graph(host);
-  graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
+  graph.output("y", graph.add("copy", {graph.input("x", f32, {-1, 3})}));
   Session session(graph);
   const NamedTensors inputs{{"x", rows_of(11)}};
   const auto whole = run_in_batches(session, inputs, 2).at("y");
@@ -173,7 +151,10 @@ TEST_CASE("batches: run one by one, and by shards, they equal one run") {
 
 TEST_CASE("batches: a shard without batches does not run and returns outputs with zero rows") {
   ApplicationHost host;
-  host.add<NeedsRows>("needs_rows");
+  host.add<probes::Copy>("needs_rows");
+  const probes::Copy::During refusing([](const Call& call) {
+    if (call.input<float>(0).size() == 0) throw Error("it needs rows");
+  });
   Graph graph(host);
   graph.output("y", graph.add("needs_rows", {graph.input("x", f32, {-1, 3})}));
   Session session(graph);
@@ -217,9 +198,9 @@ TEST_CASE("batches: sparse inputs and outputs") {
 
 TEST_CASE("batches: a narrower dtype is widened one batch at a time") {
   ApplicationHost host;
-  host.add<Watched>("watched");
+  host.add<probes::Line>("line");
   Graph graph(host);
-  const auto twice = graph.add("watched", {graph.input("x", f32, {-1, 2})});
+  const auto twice = graph.add("line", {graph.input("x", f32, {-1, 2})}, {{"factor", 2}});
   graph.output("sum", graph.add("fully_connected", {twice, graph.input("weight", f32, {1, 2})},
                                 {{"num_hidden", 1}, {"no_bias", true}}));
   Session session(graph);
@@ -259,16 +240,17 @@ TEST_CASE("batches: inputs without the batch axis go whole to each run") {
 
 TEST_CASE("batches: what cannot be split or joined is refused before anything runs") {
   ApplicationHost host;
-  host.add<Watched>("watched");
+  host.add<probes::Copy>("watched");
+  const probes::Copy::During watching(watch);
   host.add<EachWithEach>("each_with_each");
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 3}), z = graph.input("z", f32, {-1, 3}),
              fixed = graph.input("fixed", f32, {4, 3});
-  const auto twice = graph.add("watched", {x}, {}, "twice");
-  graph.output("twice", twice);
-  graph.output("pairs", graph.add("each_with_each", {twice}));
+  const auto same = graph.add("watched", {x}, {}, "same");
+  graph.output("same", same);
+  graph.output("pairs", graph.add("each_with_each", {same}));
   graph.output("weight", graph.variable("weight", Tensor::from({1.f, 2.f, 3.f, 4.f}, {4})));
-  graph.output("both", graph.add("test_add", {twice, z}));
+  graph.output("both", graph.add("test_add", {same, z}));
   graph.output("of fixed", graph.add("quadratic", {fixed}));
   graph.output("half", graph.add("halves", {graph.input("even", f32, {-1})}));
   Session session(graph);
@@ -282,12 +264,12 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
     std::int64_t batch;
     const char* words;
   } rows[] = {
-      {{"twice", "pairs"},
+      {{"same", "pairs"},
        4,
        "output 'pairs' cannot be joined from batches: it is float32 [4, 4] for 4 rows of input and "
        "float32 [8, 8] for 8"},
-      {{"twice", "pairs"}, 100, "output 'pairs' cannot be joined from batches"},
-      {{"twice", "weight"},
+      {{"same", "pairs"}, 100, "output 'pairs' cannot be joined from batches"},
+      {{"same", "weight"},
        4,
        "output 'weight' cannot be joined from batches: it is float32 [4] for 4 rows of input and "
        "float32 [4] for 8"},
@@ -297,7 +279,7 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
        3,
        "the graph cannot be run in batches of 3: [halves] node 'halves': data is [3] but must "
        "divide into 2"},
-      {{"twice"}, 0, "batch is 0 but must be at least 1"},
+      {{"same"}, 0, "batch is 0 but must be at least 1"},
       {{"thrice"}, 4, "the graph has no output 'thrice'"},
   };
   for (const auto& row : rows) {
@@ -309,23 +291,23 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
   }
   CHECK(failure_of([&] {
           run_in_batches(session, {{"x", rows_of(8)}, {"w", rows_of(8)}}, 3,
-                         RunOptions{.outputs = {"twice"}});
+                         RunOptions{.outputs = {"same"}});
         }).message == "the graph has no input 'w'");
   CHECK(failure_of([&] {
           run_in_batches(session, {{"x", cast_storage(rows_of(8), Storage::row_sparse)}}, 3,
-                         RunOptions{.outputs = {"twice"}});
+                         RunOptions{.outputs = {"same"}});
         }).message ==
         "input 'x' is row_sparse, but only dense and csr inputs can be split into batches");
   CHECK(seen.empty());
-  CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"twice"}}).at("twice").shape() ==
+  CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"same"}}).at("same").shape() ==
         Shape{8, 3});
 }
 
 TEST_CASE("batches: they hold the session from the first to the last") {
   ApplicationHost host;
-  host.add<Watched>("watched");
+  host.add<probes::Copy>("copy");
   Graph graph(host);
-  graph.output("y", graph.add("watched", {graph.input("x", f32, {-1, 3})}));
+  graph.output("y", graph.add("copy", {graph.input("x", f32, {-1, 3})}));
   Session session(graph);
   const NamedTensors inputs{{"x", rows_of(5)}};
   std::vector<std::string> refused;

@@ -11,8 +11,8 @@
 #include "failure_of.hpp"
 #include "file/array/npy.hpp"
 #include "io/file_memory.hpp"
+#include "probe_operators.hpp"
 #include "temporary_folder.hpp"
-#include "waits.hpp"
 
 using tenon::Graph;
 using tenon::NamedTensors;
@@ -130,13 +130,13 @@ TEST_CASE("changed file: a change in the middle of a run is reported at its end"
   for (const bool cut : {false, true}) {
     Site site;
     site.whole = std::filesystem::file_size(site.net());
-    site.host.add<Waits>();
+    site.host.add<probes::Copy>("waits");
     auto graph = Graph::load(site.host, site.net(), mapped);
     graph.output("late", graph.add("waits", {graph.find("x")}));
     Session session(graph);
     FailureText failure;
-    Waits::hold([&] { failure = failure_of([&] { y(session); }); },
-                [&] { cut ? site.cut() : site.overwrite(); });
+    probes::Copy::hold([&] { failure = failure_of([&] { y(session); }); },
+                       [&] { cut ? site.cut() : site.overwrite(); });
     CHECK(failure.message == (cut ? site.cut_message() : site.net().string() + written));
   }
 }

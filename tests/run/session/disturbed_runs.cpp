@@ -14,39 +14,19 @@
 using namespace tenon;
 using namespace failing_runs;
 
-namespace {
-
-/// x, and calls `during`.
-struct Disturbed : Operator {
-  static inline std::function<void()> during;
-  static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape");
-  }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
-    if (during) during();
-  }
-};
-
-}  // namespace
-
 TEST_CASE("disturbed runs: a handle that is taken during a run is noticed by the next run") {
   FailingHost host;
-  host.add<Disturbed>("disturbed");
+  host.add<probes::Copy>("disturbed");
   Graph graph(host);
   const auto w = graph.constant("w", vector_of({2}));
   graph.output("y", graph.add("disturbed", {graph.add("drift", {graph.add("sum_gradients", {w, w}),
                                                                 graph.input("x", f32, {-1})})}));
   Session session(graph);
-  const auto run = [&](std::function<void()> during = {}) {
-    Disturbed::during = std::move(during);
-    const auto y = first_of(session.run({{"x", vector_of({1})}}).at("y"));
-    Disturbed::during = {};
-    return y;
+  const auto run = [&](const std::function<void()>& during = {}) {
+    const probes::Copy::During disturbed([&](const Call&) {
+      if (during) during();
+    });
+    return first_of(session.run({{"x", vector_of({1})}}).at("y"));
   };
   CHECK(session.optimized().nodes().size() < graph.nodes().size());
   Tensor handle;
@@ -84,31 +64,25 @@ TEST_CASE("disturbed runs: accumulating destinations in the same memory are rest
 namespace {
 
 /// The elements above 0, and a single 1.
-struct AboveZeroAndOne : Operator {
+struct AboveZeroAndOne : probes::AboveZero {
   static inline int calls = 0;
   static constexpr void describe(auto& op) {
-    op.doc("the elements above 0");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.output("values", "[count]").allocated();
+    AboveZero::describe(op);
     op.output("one", "[1]");
   }
   void infer(Infer& io) const {
-    io.set_output(0, {unknown});
+    AboveZero::infer(io);
     io.set_output(1, {1});
   }
   void forward(const Call& call) const {
     ++calls;
-    const auto x = call.input<float>(0);
-    const auto is_above = [](float each) { return each > 0; };
-    const auto values = call.allocate<float>(0, {std::count_if(x.begin(), x.end(), is_above)});
-    std::copy_if(x.begin(), x.end(), values.begin(), is_above);
+    AboveZero::forward(call);
     call.output<float>(1)[0] = 1;
   }
 };
 
 /// x, whatever y is.
-struct Left : Operator {
+struct Left : probes::Copy {
   static constexpr void describe(auto& op) {
     op.doc("x");
     op.types({f32});
@@ -117,28 +91,13 @@ struct Left : Operator {
     op.output("z", "[n]");
   }
   void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
-  }
 };
 
 /// Left of an even size, without y.
-struct EvenLeft : Operator {
+struct EvenLeft : EvenSized {
   static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "[n], n even");
-    op.output("z", "[n]");
+    EvenSized::describe(op);
     op.rule("left", "left(x, y)", "even_left(x)");
-  }
-  void infer(Infer& io) const {
-    io.require(!io.input(0).shape.known() || io.input(0).shape[0] % 2 == 0, "the size is odd");
-    io.set_output(0, io.input(0).shape);
-  }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    std::copy(x.begin(), x.end(), call.output<float>(0).begin());
   }
 };
 

@@ -4,18 +4,16 @@
 #include <tenon/host/udf.hpp>
 
 #include "../../application_host.hpp"
+#include "../../probe_operators.hpp"
 
 namespace failing_runs {
 
 using namespace tenon;
 
 /// x plus the number of runs, which it counts.
-struct TallyRuns : Operator {
+struct TallyRuns : probes::Copy {
   static constexpr void describe(auto& op) {
-    op.doc("x plus the number of runs so far");
-    op.types({f32});
-    op.input("x", "any shape");
-    op.output("y", "same shape");
+    Copy::describe(op);
     op.state("runs", "[2]");
   }
   void infer(Infer& io) const {
@@ -48,12 +46,9 @@ struct Drifts : Operator {
 };
 
 /// A copy of x; accumulates into its output on request.
-struct CopiesOrAdds : Operator {
+struct CopiesOrAdds : probes::Copy {
   static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.output("y", "[n]");
+    Copy::describe(op);
     op.accumulates();
   }
   void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
@@ -66,14 +61,11 @@ struct CopiesOrAdds : Operator {
 };
 
 /// A copy of x. Fails, or requests that the run stops, if x contains a given number.
-struct RefusesOrStops : Operator {
+struct RefusesOrStops : probes::Copy {
   static constexpr float fails = -1, stops = -2;
   static inline std::stop_source source;
   static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.output("y", "[n]");
+    Copy::describe(op);
     op.state("seen", "[1]");
   }
   void infer(Infer& io) const {
@@ -82,47 +74,20 @@ struct RefusesOrStops : Operator {
   }
   void forward(const Call& call) const {
     call.state<float>("seen")[0] = call.input<float>(0)[0];
-    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i) {
-      const auto x = call.input<float>(0)[i];
+    for (const float x : call.input<float>(0)) {
       if (x == fails) throw Error("it met ", x);
       if (x == stops) source.request_stop();
-      call.output<float>(0)[i] = x;
     }
-  }
-};
-
-/// The elements above 0.
-struct AboveZero : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the elements above 0");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.output("values", "[count]").allocated();
-  }
-  void infer(Infer& io) const { io.set_output(0, {unknown}); }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    const auto values = call.allocate<float>(
-        0, {std::count_if(x.begin(), x.end(), [](float each) { return each > 0; })});
-    std::copy_if(x.begin(), x.end(), values.begin(), [](float each) { return each > 0; });
+    Copy::forward(call);
   }
 };
 
 /// A copy of x, which has an even number of elements.
-struct EvenSized : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x");
-    op.types({f32});
-    op.input("x", "[n], n even");
-    op.output("y", "[n]");
-  }
+struct EvenSized : probes::Copy {
   void infer(Infer& io) const {
     const auto x = io.input(0).shape;
     io.require(!x.known() || x[0] % 2 == 0, "x is ", x, " but needs an even number of elements");
     io.set_output(0, x);
-  }
-  void forward(const Call& call) const {
-    std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
   }
 };
 
@@ -132,7 +97,7 @@ struct FailingHost : ApplicationHost {
     add<Drifts>("drift");
     add<CopiesOrAdds>("copied");
     add<RefusesOrStops>("picky");
-    add<AboveZero>("positive");
+    add<probes::AboveZero>("positive");
     add<EvenSized>("even");
   }
 };

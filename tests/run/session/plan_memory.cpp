@@ -12,6 +12,7 @@
 
 #include "../../application_host.hpp"
 #include "../../failure_of.hpp"
+#include "../../probe_operators.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
 #include "run/session/session_impl.hpp"
@@ -21,19 +22,6 @@
 using namespace tenon;
 
 namespace {
-
-struct PlusInPlace : Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("left + right");
-    op.input("left", "any shape");
-    op.input("right", "any shape");
-    op.output("sum", "broadcast");
-  }
-  template <class T>
-  TENON_FN T operator()(T left, T right) const {
-    return left + right;
-  }
-};
 
 struct FirstOf : Operator {
   static constexpr void describe(auto& op) {
@@ -49,7 +37,7 @@ struct FirstOf : Operator {
 struct MemoryHost : ApplicationHost {
   explicit MemoryHost(const HostOptions& options = ApplicationHost::options(2))
       : ApplicationHost(options) {
-    add<PlusInPlace>("plus");
+    add<probes::Plus>("plus");
   }
 };
 

@@ -92,8 +92,9 @@ TEST_CASE("run_in_order: passed outputs are written, and only matching ones are 
     CHECK(mine.values<float>()[1] == 22);
     CHECK(outputs[1].values<float>()[1] == 4);
     Tensor wrong[] = {vector_of({1, 2, 3}), Tensor()};
-    CHECK(failure_of([&] { session.run_in_order(inputs, wrong); }).message ==
-          "the destination of output 'z' is float32 [3] but the output is float32 [2]");
+    CHECK(failure_of([&] {
+            session.run_in_order(inputs, wrong);
+          }).message.starts_with("the destination of output 'z' is float32 [3]"));
   }
 }
 

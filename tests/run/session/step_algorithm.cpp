@@ -9,18 +9,17 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 
 using namespace tenon;
 
 namespace {
 
 /// Reports the algorithm in its parameter, and in backward its layout, out of two choices.
-struct Chosen : Operator {
+struct Chosen : probes::Copy {
   Text told;
   static constexpr void describe(auto& op) {
-    op.doc("x, by a kernel that tells its algorithm");
-    op.input("x", "any shape");
-    op.output("y", "x");
+    Copy::describe(op);
     op.param("told", &Chosen::told, "name and reason; `throws`: an error");
   }
   std::string algorithm(const Infer& io) const {
@@ -33,31 +32,14 @@ struct Chosen : Operator {
   const char* backward_algorithm(const Infer& io) const {
     return io.output("y").shape.size() <= 4 ? "copy: at most 4 elements" : "";
   }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    const auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
-  }
-  void backward(const Call& call) const {
-    const auto dy = call.output_grad<float>(0);
-    const auto dx = call.input_grad<float>(0);
-    for (std::int64_t i = 0; i < dy.size(); ++i) dx[i] = dy[i];
-  }
 };
 
 /// A parameter may have the member's name.
-struct Parameter : Operator {
+struct Parameter : probes::Copy {
   std::int64_t algorithm = 0;
   static constexpr void describe(auto& op) {
-    op.doc("x, with a parameter that is called algorithm");
-    op.input("x", "any shape");
-    op.output("y", "x");
+    Copy::describe(op);
     op.param("algorithm", &Parameter::algorithm, "any number");
-  }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    const auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i];
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 #include "run/vectors.hpp"
 
 using tenon::Graph;
@@ -34,21 +35,6 @@ Graph classifier(tenon::Host& host) {
   graph.output("count", graph.add("counter", {label}, {}, "counter"));
   return graph;
 }
-
-std::stop_source source;
-
-struct Stops : tenon::Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("the input; requests that the run stops");
-    op.types({tenon::f32});
-    op.input("data", "any shape");
-    op.output("same", "same shape as data");
-  }
-  void forward(const tenon::Call& call) const {
-    source.request_stop();
-    call.output<float>(0)[0] = call.input<float>(0)[0];
-  }
-};
 
 }  // namespace
 
@@ -124,7 +110,9 @@ TEST_CASE("requested outputs: in training, only requested variables and states c
 
 TEST_CASE("a run can be stopped between nodes, and the session continues afterwards") {
   ApplicationHost host;
-  host.add<Stops>("stops");
+  host.add<probes::Copy>("stops");
+  std::stop_source source;
+  const probes::Copy::During stopping([&](const tenon::Call&) { source.request_stop(); });
   Graph graph(host);
   const auto x = graph.input("x", tenon::f32, {1});
   graph.output("y", graph.add("quadratic", {graph.add("stops", {x})}, {{"a", 1.0}}));
