@@ -90,21 +90,20 @@ void Session::Impl::back_up(Planned& planned, bool fails_late, const std::stop_t
 void Session::Impl::call_steps(Planned& planned, const Destinations& destinations,
                                const NamedTensors& outputs, const RunOptions& request) {
   auto& execution = *planned.execution;
-  if (options.debug) {
-    UnwrittenElements observer(execution);
-    run_observed(execution, observer, request.stop);
-  } else if (!is_plain()) {
-    StepTimer observer(execution, planned.graph->kernels, options.trace.empty() ? nullptr : &trace,
-                       options.profile ? &times : nullptr);
-    run_observed(execution, observer, request.stop);
-    end_trace();
-  } else if (const auto& callback = output_callback(request);
-             callback && execution.gpu() == nullptr) {
-    OutputNotifier observer(execution, destinations, outputs, callback);
-    run_observed(execution, observer, request.stop);
-  } else {
-    execution.run_steps(request.stop);
-  }
+  std::optional<UnwrittenElements> unwritten;
+  std::optional<StepTimer> timer;
+  std::optional<OutputNotifier> notifier;
+  std::vector<StepObserver*> observers;
+  if (options.debug) observers.push_back(&unwritten.emplace(execution));
+  if (options.profile || !options.trace.empty())
+    observers.push_back(&timer.emplace(execution, planned.graph->kernels,
+                                       options.trace.empty() ? nullptr : &trace,
+                                       options.profile ? &times : nullptr));
+  if (const auto& callback = output_callback(request); callback && execution.gpu() == nullptr)
+    observers.push_back(&notifier.emplace(execution, destinations, outputs, callback));
+  if (observers.empty()) return execution.run_steps(request.stop);
+  run_observed(execution, observers, request.stop);
+  if (timer) end_trace();
 }
 
 void Session::Impl::end_trace() {
@@ -332,7 +331,8 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
     back_up(planned, true, {});
     try {
       NonFiniteValues observer(execution);
-      if (observer.found().empty()) run_observed(execution, observer, {});
+      StepObserver* const observers[] = {&observer};
+      if (observer.found().empty()) run_observed(execution, observers, {});
       found = observer.found();
     } catch (...) {
       execution.abandon();

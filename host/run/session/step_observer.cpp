@@ -37,15 +37,17 @@ void for_each_write(const Plan& plan, std::size_t step, const Visit& visit) {
 
 }  // namespace
 
-void run_observed(Execution& execution, StepObserver& observer, const std::stop_token& stop) {
+void run_observed(Execution& execution, std::span<StepObserver* const> observers,
+                  const std::stop_token& stop) {
   execution.start_steps();
   StepWalk walk(execution);
   for (std::size_t i = 0; i < execution.steps().size(); ++i) {
     throw_if_stop_requested(stop);
-    observer.before(i);
+    for (auto* observer : observers) observer->before(i);
     walk.call(execution.steps()[i]);
     execution.wait_for(i);
-    if (!observer.after(i)) return;
+    for (auto* observer : observers)
+      if (!observer->after(i)) return;
   }
 }
 

@@ -2,6 +2,7 @@
 // finished outputs.
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <tenon/host/session.hpp>
 #include <vector>
@@ -22,9 +23,10 @@ class StepObserver {
   virtual bool after(std::size_t step) = 0;
 };
 
-/// Calls the steps without captured graphs. Throws a step's Failure, or Failure if `stop` was
-/// requested.
-void run_observed(Execution& execution, StepObserver& observer, const std::stop_token& stop);
+/// Calls the steps without captured graphs, and the observers in their order around each. Throws a
+/// step's Failure, or Failure if `stop` was requested.
+void run_observed(Execution& execution, std::span<StepObserver* const> observers,
+                  const std::stop_token& stop);
 
 /// Times by node and kind of work.
 using NodeTimes = std::map<std::pair<std::string, std::string>, NodeTime>;

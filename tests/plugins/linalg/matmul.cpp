@@ -58,7 +58,7 @@ DoubleArray multiply(DoubleArray a, DoubleArray b, Sides sides) {
   return result;
 }
 
-Case product(tenon::DType dtype, const tenon::Shape& a, const tenon::Shape& b, Sides sides) {
+Case product_case(tenon::DType dtype, const tenon::Shape& a, const tenon::Shape& b, Sides sides) {
   return {tenon::join(dtype, " ", a, " x ", b, " transposed: ", sides.transpose_a, " ",
                       sides.transpose_b),
           "linalg",
@@ -114,7 +114,7 @@ TEST_CASE("matmul matches numpy, and its gradient the oracle's") {
   };
   for (const auto& row : rows)
     for (const auto dtype : {tenon::f32, tenon::f64})
-      check(product(dtype, row.a, row.b, row.sides));
+      check(product_case(dtype, row.a, row.b, row.sides));
 }
 
 TEST_CASE("matmul refuses inconsistent arguments with the reason") {
@@ -138,7 +138,7 @@ TEST_CASE("matmul refuses inconsistent arguments with the reason") {
        "batch axes [2] and [3] do not broadcast: a [2, 3, 4], b [3, 4, 5]"},
   };
   for (const auto& row : rows)
-    CHECK(error_of(product(tenon::f32, row.a, row.b, row.sides)) == row.reason);
+    CHECK(error_of(product_case(tenon::f32, row.a, row.b, row.sides)) == row.reason);
 }
 
 TEST_CASE("matmul infers unknown shapes") {

@@ -46,7 +46,8 @@ ConvolutionCase case_of(const Convolution& of) {
     made.window.kernel[i] = of.kernel, made.window.stride[i] = of.stride,
     made.window.dilate[i] = of.dilate;
     made.window.pad[i] = made.window.pad_end[i] = of.dilate * (of.kernel - 1) / 2;
-    made.data.set(axis + 2, of.side), made.output.set(axis + 2, made.window.places(axis, of.side));
+    made.data.set(axis + 2, of.side),
+        made.output.set(axis + 2, made.window.output_size(axis, of.side));
   }
   return made;
 }
@@ -148,9 +149,9 @@ TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's impleme
   };
   for (const auto& each : cases)
     CHECK(std::string(choice::first_of<convolution_choice::step>(each.of).name) == each.name);
-  CHECK(convolution_choice::asks_for_channels_last(true, false, 4));
-  CHECK_FALSE(convolution_choice::asks_for_channels_last(true, true, 3));
-  CHECK_FALSE(convolution_choice::asks_for_channels_last(false, false, 4));
+  CHECK(convolution_choice::prefers_channels_last(true, false, 4));
+  CHECK_FALSE(convolution_choice::prefers_channels_last(true, true, 3));
+  CHECK_FALSE(convolution_choice::prefers_channels_last(false, false, 4));
 }
 
 TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay on the left") {

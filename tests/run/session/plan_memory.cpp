@@ -42,7 +42,7 @@ struct MemoryHost : ApplicationHost {
 };
 
 /// y = 2 ((x + 1)^2 + x): intermediate values that need memory.
-Graph polynomial(Host& host) {
+Graph quadratic_graph(Host& host) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1, 8});
   const auto one = graph.constant("one", Tensor::from({1.0f}, {1}));
@@ -53,14 +53,14 @@ Graph polynomial(Host& host) {
   return graph;
 }
 
-Tensor rows_of(std::int64_t rows) {
+Tensor numbered_rows(std::int64_t rows) {
   std::vector<float> values(static_cast<std::size_t>(8 * rows));
   std::iota(values.begin(), values.end(), 0.0f);
   return Tensor::from(values, {rows, 8});
 }
 
 void check_run(Session& session, std::int64_t rows) {
-  const auto result = session.run({{"x", rows_of(rows)}}).at("y");
+  const auto result = session.run({{"x", numbered_rows(rows)}}).at("y");
   const auto y = result.values<float>();
   REQUIRE(y.size() == static_cast<std::size_t>(8 * rows));
   bool right = true;
@@ -79,7 +79,7 @@ TEST_CASE(
   MemoryHost host;
   SessionOptions options;
   options.plans = 3;
-  Session session(polynomial(host), options);
+  Session session(quadratic_graph(host), options);
   for (const std::int64_t rows :
        {1, 2, 3, 4, 100, 2, 4, 1, 100, 7, 200, 100, 200, 1, 50, 50, 0, 1}) {
     CAPTURE(rows);
@@ -90,7 +90,7 @@ TEST_CASE(
              most = session.plan_bytes({{"x", {200, 8}}});
   CHECK(bytes >= most);
   CHECK(bytes <= most + most / 10);
-  Session one(polynomial(host));
+  Session one(quadratic_graph(host));
   check_run(one, 200);
   CHECK(impl_of(one).plans.arenas().bytes({&cpu_device(), nullptr, {}}) ==
         most);  // no spare memory for a single shape
@@ -101,7 +101,7 @@ TEST_CASE(
     "plans of a session: many, each slightly larger than the last, do not fragment the heap") {
   MemoryHost host;
   host.add<FirstOf>();
-  auto graph = polynomial(host);
+  auto graph = quadratic_graph(host);
   graph.output("first", graph.add("first_of", {graph.find("squared")}));
   Session session(graph, {.optimize = Optimize::none});
   const auto resident = [] {
@@ -127,7 +127,7 @@ TEST_CASE("plans of a session: the least recently used one is evicted") {
   MemoryHost host;
   SessionOptions options;
   options.plans = 2;
-  Session session(polynomial(host), options);
+  Session session(quadratic_graph(host), options);
   const auto kept = [&](std::int64_t rows) {
     const auto& plans = impl_of(session).plans.all();
     return std::any_of(plans.begin(), plans.end(), [&](const auto& each) {
@@ -139,7 +139,7 @@ TEST_CASE("plans of a session: the least recently used one is evicted") {
   CHECK_FALSE(kept(12));
   CHECK(kept(13));
   options.plans = 0;
-  CHECK(failure_of([&] { Session(polynomial(host), options); }).message ==
+  CHECK(failure_of([&] { Session(quadratic_graph(host), options); }).message ==
         "SessionOptions::plans is 0 but must be at least 1");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
   MemoryHost host;
   std::uint64_t of_one = 0;
   {
-    Session session(polynomial(host));
+    Session session(quadratic_graph(host));
     check_run(session, 10);
     of_one = impl_of(session).plans.bytes();
     CHECK(of_one > 1000);
@@ -155,7 +155,7 @@ TEST_CASE("plans of a session: their bytes are bounded, and the newest stays") {
     CHECK(impl_of(session).plans.bytes() == 2 * of_one);
   }
   const auto kept = [&](std::uint64_t bytes) {
-    Session session(polynomial(host), {.plan_memory = bytes});
+    Session session(quadratic_graph(host), {.plan_memory = bytes});
     for (const std::int64_t rows : {11, 12, 13, 14, 12}) {
       check_run(session, rows);
       CHECK(impl_of(session).plans.bytes() == impl_of(session).plans.all().size() * of_one);
@@ -173,7 +173,7 @@ TEST_CASE(
   MemoryHost host;
   SessionOptions options;
   options.plans = 2;
-  Session session(polynomial(host), options);
+  Session session(quadratic_graph(host), options);
   const auto& plans = impl_of(session).plans;
   check_run(session, 11), check_run(session, 12);
   const auto* const last = plans.last();
@@ -285,12 +285,12 @@ TEST_CASE("plans of a session: a host's limit on memory") {
   auto options = ApplicationHost::options(1);
   options.memory_limit = 1;  // the process already uses more
   MemoryHost host(options);
-  Session session(polynomial(host));
-  const auto failure = failure_of([&] { session.run({{"x", rows_of(2)}}); });
+  Session session(quadratic_graph(host));
+  const auto failure = failure_of([&] { session.run({{"x", numbered_rows(2)}}); });
   CHECK(failure.message.find(", but the memory limit leaves 0 B; the largest tensor is ") !=
         std::string::npos);
-  const NamedTensors inputs{{"x", rows_of(2)}};
+  const NamedTensors inputs{{"x", numbered_rows(2)}};
   CHECK(failure_of([&] {
-          session.run(inputs, Destinations{{"y", {rows_of(2), Write::to}}});
+          session.run(inputs, Destinations{{"y", {numbered_rows(2), Write::to}}});
         }).message.find(" and 0 B for its outputs") != std::string::npos);
 }

@@ -12,6 +12,7 @@
 #include "failure_of.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
+#include "temporary_folder.hpp"
 
 using namespace tenon;
 
@@ -188,8 +189,17 @@ TEST_CASE("whole runs: the search for non-finite values changes nothing") {
 
 TEST_CASE("whole runs: outputs are finished once, also in a run of several stages") {
   FailingHost host;
-  for (const auto optimize : {Optimize::full, Optimize::none}) {
-    Session session(changing_graph(host), {.optimize = optimize});
+  TemporaryFolder folder;
+  const auto with = [](auto set) {
+    SessionOptions options;
+    set(options);
+    return options;
+  };
+  for (const auto& options :
+       {SessionOptions(), with([](auto& each) { each.optimize = Optimize::none; }),
+        with([](auto& each) { each.profile = true; }), with([](auto& each) { each.debug = true; }),
+        with([&](auto& each) { each.trace = (folder.path() / "trace.json").string(); })}) {
+    Session session(changing_graph(host), options);
     std::vector<std::string> finished;
     const Tensor sum = vector_of({0, 0, 0, 0});
     RunOptions request{
