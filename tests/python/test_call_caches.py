@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -359,6 +360,29 @@ def test_the_entry_used_longest_ago_goes_first():
     assert len(cache) == 3 and cache.counts == (1, 4, 1)
     assert lease(cache, host, "a") is entries["a"] and lease(cache, host, "c") is entries["c"]
     assert lease(cache, host, "b") is not entries["b"]
+
+
+def test_idle_entries_of_one_key_are_bounded():
+    cache, host = CallCache(2), Version(1)
+    leases = [cache.lease(host, "key", object) for _ in range(1000)]
+    for each in leases:
+        with each:
+            pass
+    assert len(cache) == _call_cache.MAX_IDLE
+    assert cache.counts.evictions == 1000 - _call_cache.MAX_IDLE
+
+
+def test_caches_do_not_keep_a_host_that_is_not_closed():
+    function = tenon.value_and_grad(ops.sum)
+    host = tenon.Host(threads=1)
+    with host:
+        function(np.ones(3))
+    assert len(function._traces) == len(function._sessions) == 1
+    alive = weakref.ref(host)
+    del host
+    gc.collect()
+    assert alive() is None
+    assert len(function._traces) == len(function._sessions) == 0
 
 
 def test_a_host_that_closes_is_forgotten():

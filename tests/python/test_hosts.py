@@ -370,3 +370,11 @@ def test_a_closed_host_ends_its_workers(python: Callable[..., str]):
         print(before, workers())
     """
     assert python(code).split("\n")[:3] == ["1 0"] * 3
+
+
+def test_a_block_that_was_not_entered_cannot_be_left():
+    host = tenon.Host(threads=1)
+    with host:
+        pass
+    with pytest.raises(tenon.UsageError, match="no open `with` block"):
+        host.__exit__(None, None, None)

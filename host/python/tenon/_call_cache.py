@@ -89,6 +89,10 @@ class Lease(Generic[T]):
 _caches: set[weakref.ref[CallCache[Any]]] = set()
 
 
+MAX_IDLE = 64
+"""Of one key: more concurrent calls than this create entries that later calls do not reuse."""
+
+
 class CallCache(Generic[T]):
     """A bounded cache whose keys include the host's version, so entries of other hosts or of
     replaced operators are never found.
@@ -159,6 +163,9 @@ class CallCache(Generic[T]):
         entries = self._entries.get(key)
         gone: list[Any] = []  # destroyed outside of the lock
         if entries is not None:
+            if len(entries) >= MAX_IDLE:
+                self._evictions += 1
+                return
             entries.append(entry)
         else:
             with self._lock:

@@ -172,25 +172,19 @@ class _Call:
 
 
 class _Trace:
-    """A graph of the function and its gradient for one version of a host, and its idle sessions."""
+    """A graph of the function and its gradient for one version of a host. It does not refer to the
+    tenon.Host, which drops its cached entries when it is collected.
+    """
 
     def __init__(self, graph: Graph, more: Any, options: dict[str, Any]) -> None:
-        self.graph = graph
+        self._graph = graph._core
         self.more = more
         self._options = options
-        self._sessions: list[Any] = []
         self._lock = threading.Lock()
 
-    def run(self, inputs: dict[str, Any], step: int) -> dict[str, Any]:
-        try:
-            session = self._sessions.pop()
-        except IndexError:
-            with self._lock:  # a graph is used by one thread at a time
-                session = self.graph.session(**self._options)._core
-        session.step = step
-        made: dict[str, Any] = session.run(inputs, [], {}, False, 0, False)
-        self._sessions.append(session)
-        return made
+    def session(self) -> _core.Session:
+        with self._lock:  # a graph is used by one thread at a time
+            return _core.Session(self._graph, **self._options)
 
 
 def _as_dense(gradient: Any) -> Any:
@@ -224,6 +218,7 @@ class _Differentiated:
                 f"argnums is {argnums}, but must be distinct argument positions, counted from 0"
             )
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
+        self._sessions: CallCache[_core.Session] = CallCache()
         self._lock = threading.RLock()
         self._steps = itertools.count()
         functools.update_wrapper(self, function, updated=())
@@ -236,10 +231,12 @@ class _Differentiated:
         tensors = [
             kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None
         ]
-        trace = self._trace(call, tensors)
-        made = trace.run(
-            {f"argument_{index}": tensor for index, tensor in enumerate(tensors)}, next(self._steps)
-        )
+        host = _core.default_host()
+        trace, key = self._trace(host, call, tensors)
+        inputs = {f"argument_{index}": tensor for index, tensor in enumerate(tensors)}
+        with self._sessions.lease(host, key, trace.session) as session:
+            session.step = next(self._steps)
+            made = session.run(inputs, [], {}, False, 0, False)
         return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
 
     def _pack(self, call: _Call, trace: _Trace, made: dict[str, Any], kinds: list[Kind]) -> Any:
@@ -262,9 +259,11 @@ class _Differentiated:
             return (all_of_them, more) if self._has_aux else all_of_them
         return ((value, more) if self._has_aux else value), all_of_them
 
-    def _trace(self, call: _Call, tensors: list[Any]) -> _Trace:
-        host = _core.default_host()
-        key = (
+    def _trace(
+        self, host: _core.Host, call: _Call, tensors: list[Any]
+    ) -> tuple[_Trace, tuple[Any, ...]]:
+        """The graph for arguments of these types, and the key that it is cached under."""
+        key: tuple[Any, ...] = (
             call.form,
             tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
         )
@@ -272,11 +271,12 @@ class _Differentiated:
             trace = self._traces.shared(host, key, lambda: self._without_sizes(host, call, tensors))
             if not isinstance(trace, _Trace):
                 shapes = tuple(tensor.shape for tensor in tensors)
+                key = (*key, shapes)
                 trace = self._traces.shared(
-                    host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes)
+                    host, key, lambda: self._traced(host, call, tensors, shapes)
                 )
             assert isinstance(trace, _Trace)
-            return trace
+            return trace, key
 
     def _without_sizes(
         self, host: _core.Host, call: _Call, tensors: list[Any]

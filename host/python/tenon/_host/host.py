@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -65,6 +66,7 @@ class Host(_core.Host):
             **options,
         )
         self._blocks: list[context.Block] = []
+        weakref.finalize(self, forget, self.number).atexit = False
 
     def add_installed(self) -> None:
         """Adds the plugins of installed packages, found by the entry points of the group
@@ -133,6 +135,8 @@ class Host(_core.Host):
     ) -> None:
         # The innermost block of this host on this thread. A generator closed by another thread has
         # entered its block elsewhere.
+        if not self._blocks:
+            raise UsageError("this host has no open `with` block", "enter one before leaving it")
         here = [block for block in self._blocks if context.is_here(block)]
         block = (here or self._blocks)[-1]
         self._blocks.remove(block)

@@ -38,7 +38,7 @@ class GraphGradients:
 
     def __init__(self, info: OperatorInfo) -> None:
         self._info = info
-        self._sessions: CallCache[Session] = CallCache()
+        self._sessions: CallCache[_core.Session] = CallCache()
 
     def run(
         self,
@@ -85,13 +85,13 @@ class GraphGradients:
             f"dy{index}": to_tenon(grad) for index, grad in enumerate(grads) if grad is not None
         }
 
-        def make() -> Session:
-            return self._make(host, call, present, requested, elements)
+        def make() -> _core.Session:  # a tenon.Session would keep the tenon.Host
+            return self._make(host, call, present, requested, elements)._core
 
         # repr() abbreviates tensors, so that different ones would share a session.
         has_tensors = any(isinstance(value, torch.Tensor) for value in call.params.values())
         with Lease(make()) if has_tensors else self._sessions.lease(host, key, make) as session:
-            made = session._core.run(arguments, arrays=False)
+            made = session.run(arguments, arrays=False)
         return [made.get(f"dx{index}") for index in range(len(call.inputs))]
 
     def _make(
