@@ -11,6 +11,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "graph/composition.hpp"
+#include "io/listed.hpp"
 #include "io/utf8.hpp"
 #include "plugin/plugin_call.hpp"
 #include "tensor/element_count.hpp"
@@ -281,12 +282,10 @@ bool supports(const OperatorInfo& info, const Instance& kernel, CallTypes& types
 }
 
 std::string describe_inputs(const OperatorInfo& info, std::span<const tenon_type> inputs) {
-  std::string text;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].present) continue;
-    text += (text.empty() ? " (" : ", ") + name_of_input(info, i) + ' ' + to_string(inputs[i]);
-  }
-  return text.empty() ? text : text + ')';
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].present) texts.push_back(name_of_input(info, i) + ' ' + to_string(inputs[i]));
+  return texts.empty() ? std::string() : " (" + listed(texts) + ')';
 }
 
 }  // namespace tenon

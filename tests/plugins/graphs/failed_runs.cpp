@@ -1,4 +1,5 @@
-// Failed runs of training graphs of bundled operators change no variable and no state.
+// Failed runs of training graphs of bundled operators change no variable and no state, and their
+// messages have a bounded length.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -100,4 +101,13 @@ TEST_CASE("failed runs: bundled optimizers accept any numbers") {
     }
   }
   CHECK(count >= 5);
+}
+
+TEST_CASE("failed calls: a message lists the first 16 inputs") {
+  StrictHost host(2);
+  Graph graph(host);
+  std::vector<Value> inputs;
+  for (int i = 0; i < 40; ++i) inputs.push_back(graph.input("x" + std::to_string(i), f32, {1}));
+  const auto failure = failure_of([&] { graph.add("concat", inputs, {{"axis", 5}}); });
+  CHECK(failure.message.find("inputs15 float32 [1] and 24 more)") != std::string::npos);
 }
