@@ -44,16 +44,16 @@ def targets(module: str, path: Path, known: Set[str]) -> Iterator[str]:
 def imports(root: Path) -> dict[str, set[str]]:
     """The modules that each module imports. Importing one runs the packages around it first."""
     files = {}
-    for path in (*root.rglob("*.pyi"), *root.rglob("*.py")):
+    for path in root.rglob("*.py"):
         parts = (root.name, *path.relative_to(root).with_suffix("").parts)
         files[".".join(parts).removesuffix(".__init__")] = path
-    found: dict[str, set[str]] = {module: set() for module in files}
+    known = {*files, f"{root.name}._core"}  # the compiled module
+    found = {}
     for module, path in files.items():
-        if path.suffix == ".py":  # not the types of a compiled module
-            named = set(targets(module, path, files.keys()))
-            around = {name.rpartition(".")[0] for name in named}
-            outside = {name for name in around if not f"{module}.".startswith(f"{name}.")}
-            found[module] = (named | outside) & files.keys()
+        named = set(targets(module, path, known))
+        around = {name.rpartition(".")[0] for name in named}
+        outside = {name for name in around if not f"{module}.".startswith(f"{name}.")}
+        found[module] = (named | outside) & files.keys()
     return found
 
 

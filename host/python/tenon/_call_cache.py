@@ -90,7 +90,7 @@ _caches: set[weakref.ref[CallCache[Any]]] = set()
 
 
 MAX_IDLE = 64
-"""Of one key: more concurrent calls than this create entries that later calls do not reuse."""
+"""The maximum number of idle entries of one key."""
 
 
 class CallCache(Generic[T]):

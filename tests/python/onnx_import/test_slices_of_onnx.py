@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 import tenon
-from tenon import ops
 from onnx_models import field, node, value
+from tenon import ops
 
 
 def as_onnx_says(n, start, end, step):

@@ -199,6 +199,7 @@ TEST_CASE("batches: sparse inputs and outputs") {
 TEST_CASE("batches: a narrower dtype is widened one batch at a time") {
   ApplicationHost host;
   host.add<probes::Line>("line");
+  const probes::Copy::During watching(watch);
   Graph graph(host);
   const auto twice = graph.add("line", {graph.input("x", f32, {-1, 2})}, {{"factor", 2}});
   graph.output("sum", graph.add("fully_connected", {twice, graph.input("weight", f32, {1, 2})},
