@@ -11,7 +11,7 @@
 #include "device/devices.hpp"
 #include "graph/composition.hpp"
 #include "graph/inference/operator_inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "graph/upgrade.hpp"
 #include "plugin/missing_operators.hpp"

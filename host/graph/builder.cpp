@@ -8,7 +8,7 @@
 #include "graph/declarations.hpp"
 #include "graph/inference/dim_name.hpp"
 #include "graph/inference/inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"
 #include "plugin/operator_name.hpp"

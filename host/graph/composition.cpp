@@ -8,7 +8,7 @@
 #include "graph/gradient/gradient.hpp"
 #include "graph/gradient/gradient_graph.hpp"
 #include "graph/gradient/second_derivative.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon {

@@ -8,7 +8,7 @@
 
 #include "graph/binding.hpp"
 #include "graph/inference/operator_inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "plugin/operator_history.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/inference/inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "tensor/channels_last.hpp"
 
 namespace tenon {

@@ -3,7 +3,7 @@
 
 #include "graph/inference/operator_inference.hpp"
 #include "graph/name_mapping.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "graph/requested_outputs.hpp"
 #include "run/graph_impl.hpp"

@@ -6,7 +6,7 @@
 
 #include "device/devices.hpp"
 #include "graph/gradient/gradient_operators.hpp"
-#include "graph/storage_operators.hpp"
+#include "graph/operators/storage_operators.hpp"
 #include "plugin/library_location.hpp"
 #include "run/builtin_operators.hpp"
 #include "run/calls/eager_call.hpp"

@@ -7,7 +7,7 @@
 #include <tenon/host/trainer.hpp>
 #include <vector>
 
-#include "graph/optimizer.hpp"
+#include "graph/operators/optimizer.hpp"
 
 namespace tenon {
 

@@ -2,7 +2,7 @@
 
 #include "file/json/graph_json.hpp"
 #include "file/json/json_tensor.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/json_document.hpp"
 #include "io/json_text.hpp"

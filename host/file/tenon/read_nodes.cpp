@@ -2,7 +2,7 @@
 #include "file/tenon/attribute_reader.hpp"
 #include "file/tenon/read_context.hpp"
 #include "graph/declarations.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "io/counted.hpp"
 
 namespace tenon {

@@ -10,7 +10,7 @@
 #include "graph/gradient/recomputed_values.hpp"
 #include "graph/gradient/second_derivative.hpp"
 #include "graph/inference/operator_inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 
 namespace tenon {
 namespace {

@@ -8,7 +8,7 @@
 #include "graph/gradient/gradient.hpp"
 #include "graph/gradient/gradient_graph.hpp"
 #include "graph/inference/operator_inference.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "device/devices.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "plan/passes.hpp"
 
 namespace tenon {

@@ -7,7 +7,7 @@
 #include "device/devices.hpp"
 #include "graph/inference/operator_inference.hpp"
 #include "graph/kernel_set.hpp"
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 #include "plan/operator_storage.hpp"
 #include "tensor/call_context.hpp"
 

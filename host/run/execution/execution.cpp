@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "device/stream.hpp"
-#include "graph/optimizer.hpp"
+#include "graph/operators/optimizer.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/plugin_call.hpp"
 #include "run/execution/step_failure.hpp"

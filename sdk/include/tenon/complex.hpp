@@ -11,8 +11,8 @@
 
 #include <type_traits>
 
+#include "detail/visibility.hpp"
 #include "fn.hpp"
-#include "visibility.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon {

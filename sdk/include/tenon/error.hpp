@@ -23,7 +23,7 @@
 #include <type_traits>
 
 #include "abi.h"
-#include "visibility.hpp"
+#include "detail/visibility.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon {

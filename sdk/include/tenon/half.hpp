@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "detail/visibility.hpp"
 #include "fn.hpp"
 #include "select.hpp"
-#include "visibility.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "detail/visibility.hpp"
 #include "fn.hpp"
-#include "visibility.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon {

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "abi.h"
+#include "detail/visibility.hpp"
 #include "dtype.hpp"
 #include "error.hpp"
-#include "visibility.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon {

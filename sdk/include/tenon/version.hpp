@@ -3,7 +3,7 @@
 // in namespace tenon itself.
 #pragma once
 
-#include "visibility.hpp"
+#include "detail/visibility.hpp"
 
 /// For #if TENON_SDK_VERSION >= 200 in plugins that support several SDKs: major * 10000 + minor *
 /// 100 + patch.

@@ -11,10 +11,10 @@
 
 #include "detail/description.hpp"
 #include "detail/literal_value.hpp"
+#include "detail/parameter_words.hpp"
 #include "list.hpp"
 #include "number_table.hpp"
 #include "onnx_words.hpp"
-#include "parameter_words.hpp"
 #include "text.hpp"
 #include "version.hpp"
 #include "version_words.hpp"

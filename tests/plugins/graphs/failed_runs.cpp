@@ -7,7 +7,7 @@
 #include <tenon/host/session.hpp>
 
 #include "failure_of.hpp"
-#include "graph/optimizer.hpp"
+#include "graph/operators/optimizer.hpp"
 #include "plugins/strict_host.hpp"
 #include "run/vectors.hpp"
 

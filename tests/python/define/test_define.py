@@ -454,7 +454,7 @@ def test_a_gradient_of_other_operators():
 
 
 def test_manifests_have_the_bytes_that_the_sdk_writes():
-    """The operator cosine in sdk/include/tenon/manifest.hpp has 582 bytes, some only for
+    """The operator cosine in sdk/include/tenon/detail/manifest.hpp has 582 bytes, some only for
     elementwise classes.
     """
     from tenon._define import cbor

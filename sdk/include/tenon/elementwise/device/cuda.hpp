@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../../detail/registration.hpp"
 #include "../../gpu/launch.hpp"
-#include "../../registration.hpp"
 #include "../../version.hpp"
 #include "../completed.hpp"
 #include "device_flat.hpp"

@@ -1,4 +1,4 @@
-#include "graph/optimizer.hpp"
+#include "graph/operators/optimizer.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "graph/operator_use.hpp"
+#include "graph/operators/operator_use.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

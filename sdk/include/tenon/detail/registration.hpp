@@ -11,12 +11,12 @@
 #include <string_view>
 #include <type_traits>
 
-#include "abi.h"
-#include "detail/plugin_info.hpp"
-#include "fn.hpp"
+#include "../abi.h"
+#include "../fn.hpp"
+#include "../table.hpp"
+#include "../version.hpp"
 #include "manifest.hpp"
-#include "table.hpp"
-#include "version.hpp"
+#include "plugin_info.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {

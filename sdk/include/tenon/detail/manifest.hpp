@@ -121,10 +121,10 @@
 #include <string>
 #include <string_view>
 
-#include "detail/cbor.hpp"
-#include "detail/checks.hpp"
-#include "dtype.hpp"
-#include "version.hpp"
+#include "../dtype.hpp"
+#include "../version.hpp"
+#include "cbor.hpp"
+#include "checks.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {

@@ -1,4 +1,4 @@
-#include "graph/storage_operators.hpp"
+#include "graph/operators/storage_operators.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -16,12 +16,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "detail/description.hpp"
-#include "dtype.hpp"
-#include "list.hpp"
-#include "number_table.hpp"
-#include "text.hpp"
-#include "version.hpp"
+#include "../dtype.hpp"
+#include "../list.hpp"
+#include "../number_table.hpp"
+#include "../text.hpp"
+#include "../version.hpp"
+#include "description.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
