@@ -1,0 +1,80 @@
+// The graphs of a session, without a session: which one runs, and when the optimized one is rebuilt.
+#include <doctest/doctest.h>
+
+#include <tenon/host/graph.hpp>
+#include <tenon/host/session.hpp>
+
+#include "../../application_host.hpp"
+#include "device/devices.hpp"
+#include "graph/composed/expansion.hpp"
+#include "probe_operators.hpp"
+#include "run/host_impl.hpp"
+#include "run/session/session_graph.hpp"
+#include "run/vectors.hpp"
+
+using namespace tenon;
+
+namespace {
+
+/// y = x + (a + b), where a and b are variables: the optimized graph has one addition.
+struct SumOfVariables {
+  ApplicationHost host;
+  Graph graph{host};
+  SessionOptions options;
+  std::vector<const SessionGraph*> dropped;
+
+  SumOfVariables() {
+    host.add<probes::Plus>("plus");
+    const auto a = graph.variable("a", vector_of({1})), b = graph.variable("b", vector_of({2}));
+    graph.output("y", graph.add("plus", {graph.input("x", f32, {1}), graph.add("plus", {a, b})}));
+  }
+  SessionGraphs graphs() {
+    return {impl_of(host), expanded(impl_of(graph).current, find_device("cpu")), options,
+            [this](const SessionGraph& graph) { dropped.push_back(&graph); }};
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "graphs of a session: the optimized one runs, and the original one is created on request") {
+  SumOfVariables sum;
+  auto graphs = sum.graphs();
+  std::uint64_t next_stage = 0;
+  auto& optimized = graphs.up_to_date();
+  CHECK(graphs.is_optimized(optimized));
+  CHECK(graphs.all() == std::vector<SessionGraph*>{&optimized});
+  CHECK(&graphs.last() == &optimized);
+  auto& original = graphs.original();
+  CHECK_FALSE(graphs.is_optimized(original));
+  CHECK(graphs.all().size() == 2);
+  CHECK(optimized.stage_for({}, next_stage)->graph != original.stage_for({}, next_stage)->graph);
+  CHECK(&graphs.last() == &optimized);
+  graphs.run(original);
+  CHECK(&graphs.last() == &original);
+  CHECK(sum.dropped.empty());
+}
+
+TEST_CASE("graphs of a session: without optimization there is only the original one") {
+  SumOfVariables sum;
+  sum.options.optimize = Optimize::none;
+  auto graphs = sum.graphs();
+  CHECK_FALSE(graphs.is_optimized(graphs.up_to_date()));
+  CHECK(graphs.all().size() == 1);
+}
+
+TEST_CASE("graphs of a session: while the application can write to a constant, the original runs") {
+  SumOfVariables sum;
+  auto graphs = sum.graphs();
+  const auto* const first = &graphs.up_to_date();
+  {
+    const auto handle = sum.graph.tensor("a");
+    CHECK_FALSE(graphs.is_optimized(graphs.up_to_date()));
+  }
+  CHECK(&graphs.up_to_date() == first);
+  CHECK(sum.dropped.empty());
+  sum.graph.tensor("a").values<float>()[0] = 5;
+  auto& second = graphs.up_to_date();
+  CHECK(graphs.is_optimized(second));
+  CHECK(sum.dropped == std::vector<const SessionGraph*>{first});
+}
