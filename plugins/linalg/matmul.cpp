@@ -76,9 +76,13 @@ struct MatmulIn : MatmulShapes {
   /// The algorithm that sum_products() uses for an unpacked dense product; packed ones have several
   /// columns.
   static std::string algorithm_of(const tenon::Infer& io, product::Size size) {
-    const auto multiplies = product::multiplies_of(io.input("a").dtype, Arithmetic::multiplies);
-    if (product::swaps_sides(size, false)) size = {1, size.rows, size.depth};
-    return choice::text_of(product::choose(multiplies, size));
+    const auto dtype = io.input("a").dtype;
+    const auto& operands = product::choose_operands({dtype == tenon::f32, size, false});
+    const bool swapped = operands.algorithm == product::OperandOrder::swapped;
+    if (swapped) size = {1, size.rows, size.depth};
+    const auto& chosen =
+        product::choose(product::multiplies_of(dtype, Arithmetic::multiplies), size);
+    return (swapped ? choice::text_of(operands) + "; " : std::string()) + choice::text_of(chosen);
   }
 
   /// Calls body(a, b, operands, members), with a and b in the orientation of the product.

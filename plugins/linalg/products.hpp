@@ -52,7 +52,8 @@ void sum_products(const tenon::Call& call, const Results<float>& results, std::i
                   const std::vector<Term>& terms, const Matrices<float>& left,
                   const Matrices<float>& right,
                   const typename Arithmetic::Packed* packed = nullptr) {
-  if (product::swaps_sides({results.rows, results.columns, depth}, packed != nullptr))
+  if (product::choose_operands({true, {results.rows, results.columns, depth}, packed != nullptr})
+          .algorithm == product::OperandOrder::swapped)
     return sum_products<Arithmetic>(call,
                                     {results.data, results.count, 1, results.rows, results.write},
                                     depth, turned(terms), right.transpose(), left.transpose());

@@ -83,10 +83,31 @@ inline bool multiplies_bf16() {
   return chosen == Algorithm::bf16_amx || chosen == Algorithm::bf16_avx512;
 }
 
-/// Whether a matrix-vector product is computed as the vector times the transposed matrix, which
-/// makes whole panels. Not if the vector is already packed.
-inline bool swaps_sides(const Size& size, bool packed) {
-  return size.columns == 1 && size.rows > 1 && !packed;
+/// A product of matmul.
+struct OperandCase {
+  bool f32;
+  Size size;
+  bool packed;  ///< the right side is a packed constant
+};
+
+enum class OperandOrder { swapped, original };
+using OperandRow = choice::Row<OperandOrder, OperandCase>;
+
+/// A single column would fill one number of each panel; the columns of a transposed matrix fill
+/// whole panels.
+inline constexpr OperandRow operand_choices[] = {
+    {OperandOrder::swapped, "vector times transposed matrix",
+     "float32, one column, several rows, no packed constant",
+     [](const OperandCase& of) {
+       return of.f32 && of.size.columns == 1 && of.size.rows > 1 && !of.packed;
+     },
+     "not measured", "identical"},
+    {OperandOrder::original, "left times right", "otherwise",
+     [](const OperandCase&) { return true; }, "", "identical"},
+};
+
+inline const OperandRow& choose_operands(const OperandCase& of) {
+  return choice::first_of<operand_choices>(of);
 }
 
 /// Returns the arithmetic for a dtype; for f32 it is the one that the kernel requests.
