@@ -2,15 +2,24 @@
 // matrix products, in float32 or float64.
 #include "attention.hpp"
 
+#include <string>
 #include <type_traits>
 #include <vector>
 
+#include "attention_choice.hpp"
 #include "heads.hpp"
 #include "loss/row_exponentials.hpp"
 #include "matrices.hpp"
 #include "shared/store.hpp"
 
-TENON_OPERATOR(attention, Attention)
+/// The CUDA kernel is derived from the base class, too, and has other algorithms.
+struct AttentionOnCpu : Attention {
+  std::string algorithm(const tenon::Infer& io) const {
+    return attention_algorithm(io.input("query").dtype);
+  }
+  std::string backward_algorithm(const tenon::Infer& io) const { return algorithm(io); }
+};
+TENON_OPERATOR(attention, AttentionOnCpu)
 
 namespace attention {
 

@@ -1,6 +1,7 @@
 // Attention as graphs spell it out, fused into one pass: blocks of queries of a head, whose scores
 // stay in the cache. Heads are read in place, without transposition.
 #include <algorithm>
+#include <string>
 #include <tenon/operator.hpp>
 
 #include "../../shared/product/multiply_bf16.hpp"
@@ -89,9 +90,30 @@ struct FusedAttention : tenon::Operator {
            static_cast<double>(key[3] + output[3]);
   }
 
+  std::string algorithm(const tenon::Infer& io) const {
+    return algorithm_in<product::F32Arithmetic>(io);
+  }
+
   void forward(const tenon::Call& call) const { attend<product::F32Arithmetic>(call); }
 
  protected:
+  static product::Size scores_of(std::int64_t queries, std::int64_t keys, std::int64_t size) {
+    return {queries, keys, size};
+  }
+  static product::Size output_of(std::int64_t queries, std::int64_t keys, std::int64_t value_size) {
+    return {queries, value_size, keys};
+  }
+
+  template <class Arithmetic>
+  static std::string algorithm_in(const tenon::Infer& io) {
+    const auto key = io.input("key").shape, output = io.output(0).shape;
+    const auto text = [](const product::Size& size) {
+      return choice::text_of(product::choose(Arithmetic::multiplies, size));
+    };
+    return "for scores " + text(scores_of(output[1], key[1], key[3])) + "; for output " +
+           text(output_of(output[1], key[1], output[3]));
+  }
+
   template <class Arithmetic>
   void attend(const tenon::Call& call) const {
     const Pass<Arithmetic> pass(call, divide);
@@ -150,7 +172,8 @@ struct FusedAttention : tenon::Operator {
       const auto at = [&](std::int64_t count, std::int64_t row, std::int64_t width) {
         return ((sample * count + row) * heads + head) * width;
       };
-      const Arithmetic of_scoring({queries, keys, size}), of_summing({queries, value_size, keys});
+      const Arithmetic of_scoring(scores_of(queries, keys, size)),
+          of_summing(output_of(queries, keys, value_size));
       const gemm::Operand<float> key_rows{key + at(keys, 0, size), heads * size, true};
       const gemm::Operand<float> value_rows{value + at(keys, 0, value_size), heads * value_size,
                                             false};
@@ -211,6 +234,9 @@ struct FusedAttentionInBf16 : FusedAttention {
   static constexpr int priority = 1;
   bool supports(const tenon::Infer& types) const {
     return product::bf16::Bf16Arithmetic::supports(types);
+  }
+  std::string algorithm(const tenon::Infer& io) const {
+    return algorithm_in<product::bf16::Bf16Arithmetic>(io);
   }
   void forward(const tenon::Call& call) const { attend<product::bf16::Bf16Arithmetic>(call); }
 };

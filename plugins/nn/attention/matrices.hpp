@@ -6,6 +6,7 @@
 
 #include "../../shared/gemm.hpp"
 #include "../../shared/product/fma.hpp"
+#include "attention_choice.hpp"
 #include "onednn/onednn.hpp"
 
 namespace attention {
@@ -47,11 +48,12 @@ void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
     }
 }
 
-/// Product in the precision of W: by FMA for float, otherwise by loops.
+/// Product in the precision of W.
 template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right,
               const product::Size& size, const Result<W>& to, bool add = false) {
-  if constexpr (std::is_same_v<W, float>) {
+  constexpr AttentionCase of{std::is_same_v<W, double>};
+  if constexpr (choice::first_of<attention_choices>(of).algorithm == AttentionAlgorithm::fma) {
     multiply_in(product::FmaArithmetic(size), left, {right}, size, to, add);
   } else {
     for (std::int64_t i = 0; i < size.rows; ++i) {
