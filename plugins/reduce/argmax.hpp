@@ -65,6 +65,8 @@ struct ChosenIndex : Reduction {
     const auto type = call.input_type(0);
     if (type.shape.size() == 0) return;
     const Strips strips(type.shape, reduced(type.shape.rank()));
+    const bool by_rows =
+        reduction_choice::by_rows(choose_reduction(strips, type.shape.size(), false).algorithm);
     const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / type.shape.size());
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(type.dtype, [&]<class T>() {
       const T* x = call.input<T>(0).data();
@@ -72,8 +74,8 @@ struct ChosenIndex : Reduction {
       call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
         for (auto u = begin; u < end; ++u) {
           const auto unit = strips.unit(u);
-          strips.inner_reduced() ? one(strips, x + unit.x, y + unit.y)
-                                 : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
+          by_rows ? one(strips, x + unit.x, y + unit.y)
+                  : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
         }
       });
     });
@@ -82,6 +84,12 @@ struct ChosenIndex : Reduction {
   template <class T>
   TENON_FN static bool better(T candidate, T best) {
     return Rule::better(candidate, best);
+  }
+
+ protected:
+  /// Results are never split into segments.
+  std::string algorithm_on_cpu(const tenon::Infer& io) const {
+    return Reduction::algorithm_on_cpu(io, false);
   }
 
  private:

@@ -1,6 +1,7 @@
 // Base of the reductions: parameters, shape inference and reduction over axes.
 #pragma once
 #include <bit>
+#include <string>
 #include <tenon/operator.hpp>
 
 #include "../shared/argument_numbers.hpp"
@@ -99,6 +100,16 @@ struct Reduction : tenon::Operator {
                             std::size_t accumulator = sizeof(double)) const {
     const auto x = io.input(0).shape;
     return io.has_input("axes") ? 0 : reduce_workspace(x, reduced(x.rank()), accumulator);
+  }
+
+  /// The algorithm of a forward pass; empty if x has no elements or the axes are not known. CUDA
+  /// kernels are derived from the same classes, so only OnCpu calls it.
+  std::string algorithm_on_cpu(const tenon::Infer& io, bool may_split = true) const {
+    const auto x = io.input(0).shape;
+    const auto axes = argument_axes(io);
+    if (!axes || x.size() == 0) return {};
+    const Strips strips(x, mask_of(*axes, x.rank()));
+    return choice::text_of(choose_reduction(strips, x.size(), may_split && !io.has_input("axes")));
   }
 
   /// For reductions that have no result over zero elements.

@@ -6,6 +6,7 @@
 #pragma once
 #include <tenon/wide.hpp>
 
+#include "reduction_choice.hpp"
 #include "strips.hpp"
 
 /// Compilers vectorize loops of this fixed length over local arrays even with -O2.
@@ -88,12 +89,19 @@ class Fold {
   const Strips& strips_;
 };
 
-/// Returns the number of segments of each unit: 1, unless there are too few units to keep the
-/// threads busy.
-inline std::int64_t chunks_for(const Strips& strips, std::int64_t elements) {
-  constexpr std::int64_t enough_units = 16, max_chunks = 64, elements_per_chunk = 1 << 16;
-  if (strips.units() >= enough_units) return 1;
-  return std::clamp<std::int64_t>(elements / elements_per_chunk, 1,
+/// The algorithm for an x with `elements` elements, which is not empty.
+inline const ReductionRow& choose_reduction(const Strips& strips, std::int64_t elements,
+                                            bool has_scratch) {
+  return choice::first_of<reduction_choices>(
+      ReductionCase{strips.inner_reduced(), strips.units(), elements, has_scratch});
+}
+
+/// Returns the number of segments of each unit.
+inline std::int64_t chunks_for(const Strips& strips, std::int64_t elements, bool has_scratch) {
+  constexpr std::int64_t max_chunks = 64;
+  if (!reduction_choice::in_segments(choose_reduction(strips, elements, has_scratch).algorithm))
+    return 1;
+  return std::clamp<std::int64_t>(elements / reduction_choice::elements_per_segment, 1,
                                   std::min(max_chunks, strips.steps()));
 }
 
@@ -112,7 +120,7 @@ inline std::size_t reduce_workspace(const tenon::Shape& x, unsigned reduced,
                                     std::size_t accumulator = sizeof(double)) {
   if (!x.known() || x.size() == 0) return 0;
   const Strips strips(x, reduced);
-  const auto chunks = chunks_for(strips, x.size());
+  const auto chunks = chunks_for(strips, x.size(), true);
   return chunks == 1
              ? 0
              : static_cast<std::size_t>(strips.units() * chunks * strips.widest()) * accumulator;
@@ -135,14 +143,16 @@ void reduce(const tenon::Call& call, tenon::View<const T> x, tenon::View<Out> y,
 
   const Strips strips(x.shape(), reduced);
   const Fold<Rule, T> fold(strips);
+  const bool by_rows =
+      reduction_choice::by_rows(choose_reduction(strips, x.size(), scratch != nullptr).algorithm);
   const auto fold_chunk = [&](std::int64_t u, std::int64_t begin, std::int64_t end, Acc* to) {
     const auto unit = strips.unit(u);
-    if (strips.inner_reduced())
+    if (by_rows)
       *to = fold.strips(x.data() + unit.x, begin, end);
     else
       fold.rows(x.data() + unit.x, unit.width, begin, end, to);
   };
-  const auto steps = strips.steps(), chunks = scratch ? chunks_for(strips, x.size()) : 1,
+  const auto steps = strips.steps(), chunks = chunks_for(strips, x.size(), scratch != nullptr),
              widest = strips.widest();
   const auto grain = std::max<std::int64_t>(1, (1 << 15) * strips.units() * chunks / x.size());
   call.parallel_for(strips.units() * chunks, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -1,0 +1,52 @@
+// The table that chooses the algorithm of a reduction on the CPU. plugins/README.md lists it.
+#pragma once
+#include <cstdint>
+
+#include "product/choice.hpp"
+
+struct ReductionCase {
+  bool inner_reduced;     ///< the innermost axis with several elements is reduced
+  std::int64_t units;     ///< results, or groups of up to 256 adjacent results of columns
+  std::int64_t elements;  ///< of the input
+  bool has_scratch;       ///< for the results of segments
+};
+
+enum class ReductionAlgorithm { rows_in_segments, rows, columns_in_segments, columns };
+using ReductionRow = choice::Row<ReductionAlgorithm, ReductionCase>;
+
+namespace reduction_choice {
+
+inline constexpr std::int64_t enough_units = 16, elements_per_segment = 1 << 16;
+
+/// Whether each unit is split, because there are too few units to keep the threads busy.
+constexpr bool needs_segments(const ReductionCase& of) {
+  return of.has_scratch && of.units < enough_units && of.elements >= 2 * elements_per_segment;
+}
+
+constexpr bool by_rows(ReductionAlgorithm algorithm) {
+  return algorithm == ReductionAlgorithm::rows_in_segments || algorithm == ReductionAlgorithm::rows;
+}
+constexpr bool in_segments(ReductionAlgorithm algorithm) {
+  return algorithm == ReductionAlgorithm::rows_in_segments ||
+         algorithm == ReductionAlgorithm::columns_in_segments;
+}
+
+}  // namespace reduction_choice
+
+inline constexpr ReductionRow reduction_choices[] = {
+    {ReductionAlgorithm::rows_in_segments, "rows in segments",
+     "innermost axis reduced, `axes` is not an input, fewer than 16 results, at least 2^17 "
+     "elements",
+     [](const ReductionCase& of) {
+       return of.inner_reduced && reduction_choice::needs_segments(of);
+     },
+     "not measured", "different order"},
+    {ReductionAlgorithm::rows, "rows", "innermost axis reduced",
+     [](const ReductionCase& of) { return of.inner_reduced; }, "not measured", "different order"},
+    {ReductionAlgorithm::columns_in_segments, "columns in segments",
+     "innermost axis kept, `axes` is not an input, fewer than 16 groups of up to 256 adjacent "
+     "results, at least 2^17 elements",
+     reduction_choice::needs_segments, "not measured", "different order"},
+    {ReductionAlgorithm::columns, "columns", "otherwise", [](const ReductionCase&) { return true; },
+     "", "identical"},
+};
