@@ -5,8 +5,10 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <string>
 #include <vector>
 
+#include "dft_choice.hpp"
 #include "shared/store.hpp"
 
 namespace dft {
@@ -21,7 +23,7 @@ inline Number turn(std::size_t i, std::size_t size, int sign) {
   return {std::cos(angle), sign * std::sin(angle)};
 }
 
-/// For powers of two: sum of x[n] exp(sign 2 pi i k n / size) in O(n log n).
+/// The radix-2 FFT: sum of x[n] exp(sign 2 pi i k n / size) in O(n log n).
 class PowerOfTwo {
  public:
   PowerOfTwo(std::size_t size, int sign) : size_(size) {
@@ -49,13 +51,15 @@ class PowerOfTwo {
   std::vector<Number> turns_;
 };
 
-/// For any size: sizes other than powers of two use Bluestein's convolution with a chirp, n k = (n
-/// n + k k - (k - n) (k - n)) / 2.
+/// For any size. Bluestein's FFT is a convolution with a chirp: n k = (n n + k k - (k - n) (k - n))
+/// / 2.
 class Transform {
  public:
   Transform(std::int64_t size, int sign)
       : size_(static_cast<std::size_t>(size)),
-        whole_((size_ & (size_ - 1)) == 0 ? size_ : std::bit_ceil(2 * size_)),
+        whole_(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::radix_2
+                   ? size_
+                   : std::bit_ceil(2 * size_)),
         forward_(whole_, whole_ == size_ ? sign : -1),
         back_(whole_ == size_ ? 1 : whole_, 1) {
     if (whole_ == size_) return;
@@ -87,6 +91,12 @@ class Transform {
 }  // namespace dft
 
 struct Dft : DftShapes {
+  std::string algorithm(const tenon::Infer& io) const {
+    const auto size = size_of(io);
+    return size > 0 ? choice::text_of(choice::first_of<dft_choices>(DftCase{size})) : "";
+  }
+  std::string backward_algorithm(const tenon::Infer& io) const { return algorithm(io); }
+
   void forward(const tenon::Call& call) const { run(call, false); }
   void backward(const tenon::Call& call) const {
     if (call.write(0) != tenon::Write::none) run(call, true);

@@ -129,6 +129,14 @@ struct DftShapes : tenon::Operator {
                     call.has_input("lengths") ? call.input<std::int64_t>("lengths")[0] : length);
   }
 
+  /// The size of a line; 0 if it depends on the elements of lengths.
+  std::int64_t size_of(const tenon::Infer& io) const {
+    const auto data = io.input("data").shape;
+    const int along = axis < 0 ? axis + data.rank() : axis;
+    if (!io.has_input("lengths")) return count(data[along], length);
+    return onesided && !inverse ? 0 : io.output(0).shape[along];
+  }
+
  private:
   std::int64_t count(std::int64_t all, std::int64_t requested) const {
     return requested > 0 ? requested : inverse && onesided ? 2 * (all - 1) : all;
