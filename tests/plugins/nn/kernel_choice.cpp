@@ -1,5 +1,5 @@
-// Algorithms chosen by the tables of products and convolutions, at the limits of their conditions
-// and for other processors than this one.
+// Algorithms chosen by the tables of products, convolutions, attention, pooling, reductions and
+// dft, at the limits of their conditions and for other processors than this one.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "../../../plugins/nn/attention/attention_choice.hpp"
 #include "../../../plugins/nn/convolution/convolution_choice.hpp"
 #include "../../../plugins/nn/pooling/pooling_choice.hpp"
+#include "../../../plugins/nn/signal/dft_choice.hpp"
+#include "../../../plugins/shared/reduction.hpp"
 
 namespace kernel_choice {
 namespace {
@@ -199,10 +202,76 @@ TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and
     CHECK(std::string(product::choose({each.multiplies, each.size, each.processor}).name) ==
           each.name);
   }
-  CHECK(product::swaps_sides({2, 1, 8}, false));
-  CHECK_FALSE(product::swaps_sides({2, 1, 8}, true));
-  CHECK_FALSE(product::swaps_sides({1, 1, 8}, false));
-  CHECK_FALSE(product::swaps_sides({2, 2, 8}, false));
+}
+
+TEST_CASE("operands of matmul: a vector on the right is multiplied by the transposed matrix") {
+  const struct {
+    product::OperandCase of;
+    bool swapped;
+  } cases[] = {
+      {{true, {2, 1, 8}, false}, true},  {{true, {2, 1, 8}, true}, false},
+      {{true, {1, 1, 8}, false}, false}, {{true, {2, 2, 8}, false}, false},
+      {{true, {2, 1, 0}, false}, true},  {{false, {2, 1, 8}, false}, false},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.of.size.rows);
+    CAPTURE(each.of.size.columns);
+    CHECK(std::string(product::choose_operands(each.of).name) ==
+          (each.swapped ? "vector times transposed matrix" : "left times right"));
+  }
+}
+
+TEST_CASE("attention: float64 is multiplied by loops, other dtypes by FMA") {
+  const std::string loops = "loops: float64";
+  const auto fma = choice::text_of(product::choose(product::Multiplies::fma));
+  CHECK(attention_algorithm(tenon::f64) == loops);
+  for (const auto dtype : {tenon::f32, tenon::f16, tenon::bf16})
+    CHECK(attention_algorithm(dtype) == fma);
+  CHECK(fma != loops);
+}
+
+TEST_CASE("reductions: by rows or columns as the innermost axis says, few results in segments") {
+  const struct {
+    tenon::Shape x;
+    unsigned reduced;  ///< bit mask of axes
+    const char* name;
+    bool has_scratch = true;
+  } cases[] = {
+      {{4, 5}, 0b10, "rows"},
+      {{4, 5}, 0b11, "rows"},
+      {{4, 5}, 0b01, "columns"},
+      {{4, 5, 1}, 0b010, "rows"},  // axes of one element do not count
+      {{4, 5, 1}, 0b101, "columns"},
+      {{1, 1}, 0b11, "columns"},
+      {{4, 5}, 0, "columns"},
+      {{131072}, 0b1, "rows in segments"},
+      {{131072}, 0b1, "rows", false},
+      {{131071}, 0b1, "rows"},
+      {{15, 10000}, 0b10, "rows in segments"},
+      {{16, 10000}, 0b10, "rows"},
+      {{2, 256, 1000}, 0b101, "rows"},
+      {{2, 8, 10000}, 0b101, "rows in segments"},
+      {{131072, 1, 1}, 0b001, "rows in segments"},
+      {{512, 256}, 0b01, "columns in segments"},
+      {{512, 256}, 0b01, "columns", false},
+      {{511, 256}, 0b01, "columns"},
+      {{100, 3840}, 0b01, "columns in segments"},  // 15 groups of 256
+      {{100, 3841}, 0b01, "columns"},
+      {{15, 1000, 256}, 0b010, "columns in segments"},
+      {{8, 1000, 257}, 0b010, "columns"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.x.size());
+    CAPTURE(each.reduced);
+    CAPTURE(each.has_scratch);
+    const Strips strips(each.x, each.reduced);
+    const auto& row = choose_reduction(strips, each.x.size(), each.has_scratch);
+    CHECK(std::string(row.name) == each.name);
+    CHECK(reduction_choice::by_rows(row.algorithm) == strips.inner_reduced());
+    // several segments exactly where the table says so
+    CHECK((chunks_for(strips, each.x.size(), each.has_scratch) > 1) ==
+          reduction_choice::in_segments(row.algorithm));
+  }
 }
 
 TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum supports") {
@@ -214,6 +283,13 @@ TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum su
                                                            : "loops";
     CHECK(expected == choice::first_of<pooling_choices>(of).name);
   }
+}
+
+TEST_CASE("dft: powers of two by the radix-2 FFT") {
+  for (const std::int64_t size : {1, 2, 4, 1 << 24})
+    CHECK(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::radix_2);
+  for (const std::int64_t size : {3, 6, (1 << 24) - 1})
+    CHECK(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::bluestein);
 }
 
 TEST_CASE("plugins/README.md lists the current tables") {
@@ -234,5 +310,9 @@ TEST_CASE("plugins/README.md lists the current tables") {
   shows("Chunks of a direct convolution", convolution_choice::step);
   shows("Products of im2col", convolution_choice::im2col);
   shows("Products of matrices", product::product_choices);
+  shows("Operands of matmul", product::operand_choices);
+  shows("Attention", attention_choices);
   shows("Pooling", pooling_choices);
+  shows("Reductions", reduction_choices);
+  shows("Fourier transforms", dft_choices);
 }
