@@ -7,7 +7,7 @@
 struct Sigmoid : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("1 / (1 + exp(-x)), element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Sigmoid").since(6);
@@ -30,8 +30,8 @@ struct HardSigmoid : tenon::Elementwise {
   double alpha = 0.2, beta = 0.5;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * x + beta clamped to [0, 1]; nan stays nan");
-    op.input("x", "any numbers");
+    op.doc("clamp(alpha * x + beta, 0, 1), element by element; NaN stays NaN");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("alpha", &HardSigmoid::alpha, "slope of the linear segment");
@@ -57,7 +57,7 @@ struct Swish : SigmoidFormula {
 
   static constexpr void describe(auto& op) {
     op.doc("x * sigmoid(alpha * x), element by element; SiLU if alpha is 1");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("alpha", &Swish::alpha, "factor of x inside the sigmoid");
@@ -81,7 +81,7 @@ TENON_OPERATOR(swish, Swish)
 struct HardSwish : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x * clamp(x / 6 + 1/2, 0, 1), element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "HardSwish").since(14);
@@ -105,7 +105,7 @@ struct Gelu : GeluFormula {
     op.doc(
         "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2, x times the standard normal "
         "CDF at x");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Gelu").since(20).only("approximate", "none");
@@ -152,7 +152,7 @@ TENON_OPERATOR(gelu, Gelu)
 struct GeluTanh : SigmoidFormula {
   static constexpr void describe(auto& op) {
     op.doc("tanh approximation of gelu: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
   }
@@ -184,7 +184,7 @@ TENON_OPERATOR(gelu_tanh, GeluTanh)
 struct Mish : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x * tanh(log(1 + exp(x))), element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Mish").since(18);
@@ -209,7 +209,7 @@ TENON_OPERATOR(mish, Mish)
 struct Softplus : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("log(1 + exp(x)), element by element, computed without overflow");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Softplus");
@@ -230,7 +230,7 @@ TENON_OPERATOR(softplus, Softplus)
 struct Softsign : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x / (1 + |x|), element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Softsign");

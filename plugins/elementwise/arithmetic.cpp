@@ -15,8 +15,8 @@ struct Add : tenon::Elementwise {
         "of equal shape give a tensor of that "
         "storage");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("left", "first addend");
-    op.input("right", "second addend");
+    op.input("left", "first addend, any shape");
+    op.input("right", "second addend; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.linear("left");
     op.linear("right");
@@ -42,8 +42,8 @@ struct Sub : tenon::Elementwise {
         "of equal shape give a tensor of that "
         "storage");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("left", "minuend");
-    op.input("right", "subtrahend");
+    op.input("left", "minuend, any shape");
+    op.input("right", "subtrahend; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.linear("left");
     op.linear("right");
@@ -65,12 +65,12 @@ TENON_OPERATOR(sub, Sub)
 struct Mul : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left * right, element by element; integers wrap around. Sparse times dense has the sparse "
-        "input's storage and stored elements; "
-        "two inputs of the same sparse storage give the elements that both store");
+        "left * right, element by element; integers wrap around. The product of a sparse and a "
+        "dense tensor has the storage and the stored elements of the sparse one; the product of "
+        "two tensors of the same sparse storage has the elements that both store");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("left", "first factor");
-    op.input("right", "second factor");
+    op.input("left", "first factor, any shape");
+    op.input("right", "second factor; a shape that broadcasts with that of left");
     op.zero_where("left");
     op.zero_where("right");
     op.output("output", "the inputs' shapes broadcast together");
@@ -88,12 +88,12 @@ TENON_OPERATOR(mul, Mul)
 struct Div : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "left / right, element by element; integers give float64. A csr or row_sparse left divided "
-        "by a dense right keeps its storage: 0 / "
-        "0 is nan and becomes a stored element, but is an error if right is broadcast");
+        "left / right, element by element; integers give float64. Sparse (csr or row_sparse) left "
+        "and dense right give output of the storage of left: NaN from 0 / 0 becomes a stored "
+        "element, but is an error if right is broadcast");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("left", "dividend");
-    op.input("right", "divisor");
+    op.input("left", "dividend, any shape");
+    op.input("right", "divisor; a shape that broadcasts with that of left");
     op.zero_where("left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "Div").since(7).types(
@@ -117,8 +117,8 @@ struct IntDivide : tenon::Elementwise {
         "integer division left / right, element by element, truncated toward zero; division by 0 "
         "gives 0");
     op.types(tenon::any_integer);
-    op.input("left", "dividend");
-    op.input("right", "divisor");
+    op.input("left", "dividend, any shape");
+    op.input("right", "divisor; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "Div").since(7).types(tenon::any_integer);
   }
@@ -135,14 +135,17 @@ struct Mod : tenon::Elementwise {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "remainder of left / right, element by element; a zero divisor gives nan, or 0 for "
-        "integers");
+        "remainder left - right * floor(left / right), element by element, as torch.remainder; a "
+        "zero divisor gives NaN, or 0 for integers");
     op.types(tenon::any_real);
-    op.input("left", "dividend");
-    op.input("right", "divisor");
-    op.output("output", "the inputs' shapes broadcast together; has the sign of right");
+    op.input("left", "dividend, any shape");
+    op.input("right", "divisor; a shape that broadcasts with that of left");
+    op.output("output",
+              "the inputs' shapes broadcast together; the remainder has the sign of right, or of "
+              "left if `fmod` is set");
     op.param("fmod", &Mod::truncate,
-             "if true, the result has the sign of left, as with C's fmod and %");
+             "remainder left - right * trunc(left / right), with the sign of left, as torch.fmod "
+             "and C's %; false: with the sign of right");
     op.onnx("", "Mod").since(10).attribute("fmod", "fmod");
   }
 
@@ -182,7 +185,7 @@ struct Neg : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("-x, element by element; integers wrap around");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.linear("x");
     op.onnx("", "Neg").since(6);
@@ -199,10 +202,10 @@ TENON_OPERATOR(neg, Neg)
 struct Abs : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "elementwise absolute value of x, real for complex x; the smallest signed integer is "
-        "returned unchanged");
+        "absolute value |x|, element by element; the magnitude for complex x; the minimum of a "
+        "signed integer type is returned unchanged");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Abs").since(6);
@@ -232,10 +235,10 @@ TENON_OPERATOR(abs, Abs)
 
 struct Maximum : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the larger of left and right, element by element; nan if either is nan");
+    op.doc("the larger of left and right, element by element; NaN if either is NaN");
     op.types(tenon::any_real);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "Max").since(6);
   }
@@ -249,10 +252,10 @@ TENON_OPERATOR(maximum, Maximum)
 
 struct Minimum : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("the smaller of left and right, element by element; nan if either is nan");
+    op.doc("the smaller of left and right, element by element; NaN if either is NaN");
     op.types(tenon::any_real);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "Min").since(6);
   }
@@ -268,9 +271,9 @@ struct Clip : tenon::Elementwise {
   double low = 0, high = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x clamped to [low, high], element by element; nan stays nan");
+    op.doc("x clamped to [low, high], element by element; NaN stays NaN");
     op.types(tenon::any_real);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.param("low", &Clip::low, "lower bound; truncated toward zero for integer x").required();
     op.param("high", &Clip::high, "upper bound; truncated toward zero for integer x").required();

@@ -10,9 +10,9 @@ struct BitCast : tenon::Operator {
   tenon::DType dtype = tenon::DType::f32;
 
   static constexpr void describe(auto& op) {
-    op.doc("reinterprets the bits of x as another dtype of the same size");
+    op.doc("bits of x reinterpreted as another dtype of the same size, like torch's x.view(dtype)");
     op.types(tenon::every_type);
-    op.input("x", "any values");
+    op.input("x", "any shape and dtype");
     op.output("y", "same shape as x; for bool, true where any bit of x is set");
     op.param("dtype", &BitCast::dtype, "dtype of y, of the same size as x's")
         .required()

@@ -7,8 +7,8 @@ struct BitwiseAnd : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("bitwise AND of left and right, element by element");
     op.types(tenon::any_integer);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "BitwiseAnd").since(18);
   }
@@ -24,8 +24,8 @@ struct BitwiseOr : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("bitwise OR of left and right, element by element");
     op.types(tenon::any_integer);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "BitwiseOr").since(18);
   }
@@ -41,8 +41,8 @@ struct BitwiseXor : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("bitwise XOR of left and right, element by element");
     op.types(tenon::any_integer);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "BitwiseXor").since(18);
   }
@@ -58,7 +58,7 @@ struct BitwiseNot : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("bitwise NOT of x, element by element");
     op.types(tenon::any_integer);
-    op.input("x", "any integers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "BitwiseNot").since(18);
   }
@@ -78,10 +78,10 @@ struct BitShift : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("bitwise shift of x, element by element; bits shifted out are lost");
     op.types(tenon::any_integer);
-    op.input("x", "any integers");
+    op.input("x", "any shape");
     op.input("places",
-             "number of bits to shift by; if it is negative or at least the width of the dtype, "
-             "all bits are shifted out");
+             "number of bits to shift by; a shape that broadcasts with that of x; if negative or "
+             "at least the width of the dtype in bits, all bits are shifted out");
     op.output("y", "the inputs' shapes broadcast together");
     op.param("direction", &BitShift::direction,
              "direction of the shift; right shifts of signed integers are arithmetic (they copy "

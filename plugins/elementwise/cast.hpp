@@ -31,11 +31,11 @@ struct Cast : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "x converted to another dtype. Conversion to an integer truncates toward zero; floating "
-        "values out of range saturate, integers "
-        "wrap around. Complex x cannot be cast to a real dtype: use real(x) or imag(x)");
+        "x converted to another dtype. Floating values are truncated toward zero and saturated for "
+        "integer dtypes; integers wrap around. Complex x cannot be cast to a real dtype: use "
+        "real(x) or imag(x)");
     op.types(tenon::every_type);
-    op.input("x", "values of any dtype and storage; true counts as 1");
+    op.input("x", "any shape, dtype and storage; true counts as 1");
     op.output("y", "same shape and storage as x; for bool, true where x is not 0");
     op.linear("x");
     op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::every_type);

@@ -5,8 +5,8 @@ struct Equal : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("left == right, element by element");
     op.types(tenon::every_type);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Equal").since(7);
   }
@@ -20,10 +20,10 @@ TENON_OPERATOR(equal, Equal)
 
 struct NotEqual : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left != right, element by element; true if either is nan");
+    op.doc("left != right, element by element; true if either is NaN");
     op.types(tenon::every_type);
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
   }
 
@@ -38,8 +38,8 @@ struct Less : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("left < right, element by element");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Less").since(7);
   }
@@ -53,10 +53,10 @@ TENON_OPERATOR(less, Less)
 
 struct LessEqual : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left <= right, element by element; false if either is nan");
+    op.doc("left <= right, element by element; false if either is NaN");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "LessOrEqual").since(12);
   }
@@ -72,8 +72,8 @@ struct Greater : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("left > right, element by element");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Greater").since(7);
   }
@@ -87,10 +87,10 @@ TENON_OPERATOR(greater, Greater)
 
 struct GreaterEqual : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left >= right, element by element; false if either is nan");
+    op.doc("left >= right, element by element; false if either is NaN");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "GreaterOrEqual").since(12);
   }
@@ -106,11 +106,11 @@ struct IsInf : tenon::Elementwise {
   bool detect_negative = true, detect_positive = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("whether x is infinite, element by element");
-    op.input("x", "any numbers");
+    op.doc("true where x is infinite, element by element (torch.isinf)");
+    op.input("x", "any shape");
     op.output("y", "bool, same shape as x");
-    op.param("detect_negative", &IsInf::detect_negative, "whether -inf counts");
-    op.param("detect_positive", &IsInf::detect_positive, "whether +inf counts");
+    op.param("detect_negative", &IsInf::detect_negative, "return true for -inf");
+    op.param("detect_positive", &IsInf::detect_positive, "return true for +inf");
     op.onnx("", "IsInf")
         .since(10)
         .attribute("detect_negative", "detect_negative")
@@ -127,8 +127,8 @@ TENON_OPERATOR(is_inf, IsInf)
 
 struct IsNan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("whether x is nan, element by element");
-    op.input("x", "any numbers");
+    op.doc("true where x is NaN, element by element (torch.isnan)");
+    op.input("x", "any shape");
     op.output("y", "bool, same shape as x");
     op.onnx("", "IsNaN").since(9);
   }
@@ -142,11 +142,13 @@ TENON_OPERATOR(is_nan, IsNan)
 
 struct Where : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("selects yes where condition is true, else no, element by element");
+    op.doc("yes where condition is true, else no, element by element");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("condition", "bool selector").types({tenon::boolean});
-    op.input("yes", "values taken where condition is true");
-    op.input("no", "values taken where condition is false");
+    op.input("condition", "any shape; true selects yes, false selects no").types({tenon::boolean});
+    op.input("yes",
+             "values where condition is true; a shape that broadcasts with the other inputs");
+    op.input("no",
+             "values where condition is false; a shape that broadcasts with the other inputs");
     op.output("output", "the inputs' shapes broadcast together");
     op.example({{"condition", {2, 3}}, {"yes", {2, 3}}, {"no", {2, 3}}});
     op.onnx("", "Where").since(9);

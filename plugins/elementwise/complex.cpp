@@ -5,7 +5,7 @@ struct Real : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("real part of x, element by element");
     op.types(tenon::floating + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y",
               "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
   }
@@ -29,7 +29,7 @@ struct Imag : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("imaginary part of x, element by element; 0 for real x");
     op.types(tenon::floating + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y",
               "same shape as x; float32 for complex64, float64 for complex128, else x's dtype");
   }
@@ -56,7 +56,7 @@ struct Conj : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("complex conjugate of x, element by element; x itself if it is real");
     op.types(tenon::floating + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
   }
 

@@ -13,21 +13,20 @@ struct Dequantize : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("(x - zero_point) * scale, computed in float32 and rounded to y's dtype once");
     op.types(whole);
-    op.input("x", "quantized integers");
+    op.input("x", "quantized integers, any shape");
     op.input("scale",
-             "a single number (per tensor), one number per index of the axis, or x's shape with "
-             "one number per block of the axis (blocked)")
+             "[] or [1] (per tensor), [size of x along `axis`] (per axis), or x's shape with "
+             "ceil(size / block_size) along `axis` (blocked)")
         .types(results);
-    op.input("zero_point",
-             "the integer that maps to 0, of scale's shape, or a single number if scale is one; "
-             "default: 0")
+    op.input("zero_point", "quantized value that represents 0; same shape as scale; default: 0")
         .optional();
     op.output("y", "same shape as x");
     op.param("axis", &Dequantize::axis,
-             "quantization axis of scale; negative values count from the last axis");
+             "axis of x along which scale differs (per axis or blocked); negative axes count from "
+             "the end");
     op.param("block_size", &Dequantize::block_size,
-             "number of elements along the axis that share a scale; 0: no blocks (scale has at "
-             "most one dimension)")
+             "number of elements along `axis` that share one scale; 0: not blocked, so scale has "
+             "at most one dimension")
         .at_least(0);
     op.param("dtype", &Dequantize::dtype, "dtype of y; of_scale: same as scale")
         .one_of({{"of_scale", DequantizedDType::of_scale},

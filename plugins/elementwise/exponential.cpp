@@ -6,7 +6,7 @@
 struct Exp : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("e^x, element by element");
-    op.input("x", "exponents");
+    op.input("x", "exponents, any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Exp").since(6);
@@ -26,8 +26,8 @@ TENON_OPERATOR(exp, Exp)
 
 struct Log : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("natural logarithm of x, element by element; -inf at 0, nan below 0");
-    op.input("x", "positive numbers");
+    op.doc("natural logarithm of x, element by element; -inf at 0, NaN below 0");
+    op.input("x", "positive numbers, any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Log").since(6);
@@ -51,8 +51,8 @@ struct Pow : tenon::Elementwise {
         "base^exponent, element by element; integers wrap around, and fractional results such as "
         "2^-1 become 0");
     op.types(tenon::any_real);
-    op.input("base", "any numbers; a negative one with a fractional exponent gives nan");
-    op.input("exponent", "any numbers");
+    op.input("base", "any shape; a negative base with a fractional exponent gives NaN");
+    op.input("exponent", "any shape");
     op.output("output", "the inputs' shapes broadcast together");
     op.onnx("", "Pow").since(7);
   }
@@ -66,8 +66,8 @@ TENON_OPERATOR(pow, Pow)
 
 struct Sqrt : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("square root of x, element by element; nan below 0");
-    op.input("x", "nonnegative numbers");
+    op.doc("square root of x, element by element; NaN below 0");
+    op.input("x", "numbers >= 0, any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Sqrt").since(6);
@@ -87,8 +87,8 @@ TENON_OPERATOR(sqrt, Sqrt)
 
 struct Rsqrt : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("1 / sqrt(x), element by element; inf at 0, nan below 0");
-    op.input("x", "positive numbers");
+    op.doc("1 / sqrt(x), element by element; inf at 0, NaN below 0");
+    op.input("x", "positive numbers, any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
   }
@@ -110,7 +110,7 @@ struct Square : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("x * x, element by element; integers wrap around");
     op.types(tenon::any_real + tenon::any_complex);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
   }
 
@@ -123,8 +123,8 @@ TENON_OPERATOR(square, Square)
 
 struct Reciprocal : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("1 / x, element by element; infinite at 0");
-    op.input("x", "any numbers");
+    op.doc("1 / x, element by element; inf or -inf at 0 or -0");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Reciprocal").since(6);
@@ -146,7 +146,7 @@ TENON_OPERATOR(reciprocal, Reciprocal)
 struct Erf : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("error function of x, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Erf").since(9);
   }

@@ -4,7 +4,7 @@
 struct Sinh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("hyperbolic sine of x, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Sinh").since(9);
   }
@@ -19,7 +19,7 @@ TENON_OPERATOR(sinh, Sinh)
 struct Cosh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("hyperbolic cosine of x, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Cosh").since(9);
   }
@@ -34,7 +34,7 @@ TENON_OPERATOR(cosh, Cosh)
 struct Tanh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("hyperbolic tangent of x, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Tanh").since(6);
@@ -56,7 +56,7 @@ TENON_OPERATOR(tanh, Tanh)
 struct Asinh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("inverse hyperbolic sine of x, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Asinh").since(9);
   }
@@ -70,8 +70,8 @@ TENON_OPERATOR(asinh, Asinh)
 
 struct Acosh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("nonnegative inverse hyperbolic cosine of x, element by element; nan below 1");
-    op.input("x", "numbers of at least 1");
+    op.doc("nonnegative inverse hyperbolic cosine of x, element by element; NaN below 1");
+    op.input("x", "numbers >= 1, any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Acosh").since(9);
   }
@@ -85,8 +85,8 @@ TENON_OPERATOR(acosh, Acosh)
 
 struct Atanh : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("inverse hyperbolic tangent of x, element by element; nan outside [-1, 1]");
-    op.input("x", "numbers in [-1, 1]");
+    op.doc("inverse hyperbolic tangent of x, element by element; NaN outside [-1, 1]");
+    op.input("x", "numbers in [-1, 1], any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Atanh").since(9);
   }

@@ -5,8 +5,8 @@ struct LogicalAnd : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("logical AND of left and right, element by element");
     op.types({tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "And").since(7);
   }
@@ -19,8 +19,8 @@ struct LogicalOr : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("logical OR of left and right, element by element");
     op.types({tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Or").since(7);
   }
@@ -33,8 +33,8 @@ struct LogicalXor : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("logical XOR of left and right, element by element");
     op.types({tenon::boolean});
-    op.input("left", "first operand");
-    op.input("right", "second operand");
+    op.input("left", "first operand, any shape");
+    op.input("right", "second operand; a shape that broadcasts with that of left");
     op.output("output", "bool; the inputs' shapes broadcast together");
     op.onnx("", "Xor").since(7);
   }

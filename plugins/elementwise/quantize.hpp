@@ -12,28 +12,29 @@ struct Quantize : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x / scale rounded half to even, plus zero_point, saturated to the range of y's dtype");
-    op.input("x", "any numbers").types(number_types);
+    op.input("x", "any shape").types(number_types);
     op.input("scale",
-             "a single number (per tensor), one number per index of the axis, or x's shape with "
-             "one number per block of the axis (blocked)")
+             "[] or [1] (per tensor), [size of x along `axis`] (per axis), or x's shape with "
+             "ceil(size / block_size) along `axis` (blocked)")
         .types(scale_types);
     op.input("zero_point",
-             "the integer that 0 maps to, of y's dtype and scale's shape, or a single number if "
-             "scale is one; default: 0")
+             "quantized value that represents 0, of y's dtype; same shape as scale; default: 0")
         .optional()
         .types(quantized_types);
-    op.output("y", "same shape as x; nan becomes 0");
+    op.output("y", "same shape as x; NaN becomes 0");
     op.param("axis", &Quantize::axis,
-             "quantization axis of scale; negative values count from the last axis");
+             "axis of x along which scale differs (per axis or blocked); negative axes count from "
+             "the end");
     op.param("block_size", &Quantize::block_size,
-             "number of elements along the axis that share a scale; 0: no blocks (scale has at "
-             "most one dimension)")
+             "number of elements along `axis` that share one scale; 0: not blocked, so scale has "
+             "at most one dimension")
         .at_least(0);
-    op.param("dtype", &Quantize::dtype, "dtype of y if there is no zero_point")
+    op.param("dtype", &Quantize::dtype,
+             "dtype of y; used only without zero_point, whose dtype y has otherwise")
         .one_of(quantized_types);
-    op.param(
-        "precise", &Quantize::precise,
-        "if true, divide in float32; otherwise the quotient is first rounded to scale's dtype");
+    op.param("precise", &Quantize::precise,
+             "divide in float32; false: round the quotient to scale's dtype before it is rounded "
+             "to an integer");
     op.example(
         {{"x", {2, 3}, tenon::f32}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
     op.example({{"x", {2, 5}, tenon::f32}, {"scale", {2, 3}, tenon::f32}},

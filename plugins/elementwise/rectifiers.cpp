@@ -6,9 +6,9 @@
 
 struct Relu : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("max(x, 0), element by element; nan stays nan");
+    op.doc("max(x, 0), element by element; NaN stays NaN");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::i16, tenon::i32, tenon::i64});
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Relu").since(6);
@@ -30,8 +30,8 @@ struct LeakyRelu : tenon::Elementwise {
   double slope = 0.01;
 
   static constexpr void describe(auto& op) {
-    op.doc("x where x > 0, else slope * x");
-    op.input("x", "any numbers");
+    op.doc("x where x > 0, else slope * x, element by element");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("slope", &LeakyRelu::slope, "slope for negative x");
@@ -52,12 +52,12 @@ TENON_OPERATOR(leaky_relu, LeakyRelu)
 
 struct Prelu : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("slope * x where x < 0, else x; integers wrap around");
+    op.doc("slope * x where x < 0, else x, element by element; integers wrap around");
     op.types(tenon::floating + tenon::Types{tenon::i32, tenon::i64, tenon::u32, tenon::u64});
-    op.input("x", "any numbers");
-    op.input(
-        "slope",
-        "slope for negative x; for one slope per channel of images, its shape is [channels, 1, 1]");
+    op.input("x", "any shape");
+    op.input("slope",
+             "slope for negative x; a shape that broadcasts with that of x, such as [channels, 1, "
+             "1] for one slope per channel of images");
     op.output("y", "the inputs' shapes broadcast together");
     op.onnx("", "PRelu").since(7);
   }
@@ -86,11 +86,11 @@ struct Elu : tenon::Elementwise {
   double alpha = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * (exp(x) - 1) where x < 0, else x");
-    op.input("x", "any numbers");
+    op.doc("alpha * (exp(x) - 1) where x < 0, else x, element by element");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Elu::alpha, "scale of the negative branch, which tends to -alpha");
+    op.param("alpha", &Elu::alpha, "factor of the negative branch, whose limit is -alpha");
     op.onnx("", "Elu").since(6).attribute("alpha", "alpha");
   }
 
@@ -110,12 +110,12 @@ struct Celu : tenon::Elementwise {
   double alpha = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("alpha * (exp(x / alpha) - 1) where x < 0, else x");
-    op.input("x", "any numbers");
+    op.doc("alpha * (exp(x / alpha) - 1) where x < 0, else x, element by element");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("alpha", &Celu::alpha,
-             "scale of the negative branch, which tends to -alpha; if 0, negative x gives 0");
+             "factor of the negative branch, whose limit is -alpha; 0: negative x gives 0");
     op.onnx("", "Celu").since(12).attribute("alpha", "alpha");
   }
 
@@ -135,12 +135,12 @@ struct Selu : tenon::Elementwise {
   double alpha = 1.67326319217681884765625, gamma = 1.05070102214813232421875;
 
   static constexpr void describe(auto& op) {
-    op.doc("gamma * alpha * (exp(x) - 1) where x < 0, else gamma * x");
-    op.input("x", "any numbers");
+    op.doc("gamma * alpha * (exp(x) - 1) where x < 0, else gamma * x, element by element");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
-    op.param("alpha", &Selu::alpha, "scale of the negative branch");
-    op.param("gamma", &Selu::gamma, "scale of the result");
+    op.param("alpha", &Selu::alpha, "factor of the negative branch, in addition to gamma");
+    op.param("gamma", &Selu::gamma, "factor of the result");
     op.onnx("", "Selu").since(6).attribute("alpha", "alpha").attribute("gamma", "gamma");
   }
 
@@ -160,8 +160,8 @@ struct ThresholdedRelu : tenon::Elementwise {
   double threshold = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("x where x > threshold, else 0 (also for nan)");
-    op.input("x", "any numbers");
+    op.doc("x where x > threshold, else 0 (also for NaN)");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("threshold", &ThresholdedRelu::threshold, "largest x that becomes 0");
@@ -184,13 +184,13 @@ struct Shrink : tenon::Elementwise {
   double bias = 0, threshold = 0.5;
 
   static constexpr void describe(auto& op) {
-    op.doc("x + bias where x < -threshold, x - bias where x > threshold, else 0 (also for nan)");
+    op.doc("x + bias where x < -threshold, x - bias where x > threshold, else 0 (also for NaN)");
     op.types(tenon::any_real);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x; integers are computed in float64 and truncated toward zero");
     op.param("bias", &Shrink::bias,
-             "amount by which x is moved toward zero; equal to threshold for soft shrinkage, 0 for "
-             "hard shrinkage");
+             "amount by which x is moved toward zero; equal to threshold: torch's softshrink; 0: "
+             "torch's hardshrink");
     op.param("threshold", &Shrink::threshold, "largest absolute value that becomes 0");
     op.onnx("", "Shrink").since(9).attribute("bias", "bias").attribute("lambd", "threshold");
   }

@@ -3,8 +3,8 @@
 
 struct Ceil : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x rounded up to an integer, element by element; infinities and nan are unchanged");
-    op.input("x", "any numbers");
+    op.doc("x rounded up to an integer, element by element; infinities and NaN are unchanged");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Ceil").since(6);
   }
@@ -23,8 +23,8 @@ TENON_OPERATOR(ceil, Ceil)
 
 struct Floor : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("x rounded down to an integer, element by element; infinities and nan are unchanged");
-    op.input("x", "any numbers");
+    op.doc("x rounded down to an integer, element by element; infinities and NaN are unchanged");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Floor").since(6);
   }
@@ -44,9 +44,9 @@ TENON_OPERATOR(floor, Floor)
 struct Round : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "x rounded to the nearest integer, element by element, halves to even; infinities and nan "
+        "x rounded to the nearest integer, element by element, halves to even; infinities and NaN "
         "are unchanged");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Round").since(11);
   }
@@ -65,9 +65,9 @@ TENON_OPERATOR(round, Round)
 
 struct Sign : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("sign of x: 1 where x > 0, -1 where x < 0, 0 where x == 0; nan stays nan");
+    op.doc("sign of x: 1 where x > 0, -1 where x < 0, 0 where x == 0; NaN stays NaN");
     op.types(tenon::any_real);
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Sign").since(9);
   }

@@ -4,7 +4,7 @@
 struct Sin : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("sine of x, element by element");
-    op.input("x", "angles in radians");
+    op.input("x", "angles in radians, any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Sin").since(7);
   }
@@ -19,7 +19,7 @@ TENON_OPERATOR(sin, Sin)
 struct Cos : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("cosine of x, element by element");
-    op.input("x", "angles in radians");
+    op.input("x", "angles in radians, any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Cos").since(7);
   }
@@ -34,7 +34,7 @@ TENON_OPERATOR(cos, Cos)
 struct Tan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("tangent of x, element by element");
-    op.input("x", "angles in radians");
+    op.input("x", "angles in radians, any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Tan").since(7);
   }
@@ -49,9 +49,9 @@ TENON_OPERATOR(tan, Tan)
 struct Asin : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc(
-        "inverse sine of x in radians, from -pi/2 to pi/2, element by element; nan outside [-1, "
+        "inverse sine of x in radians, from -pi/2 to pi/2, element by element; NaN outside [-1, "
         "1]");
-    op.input("x", "sines, in [-1, 1]");
+    op.input("x", "sines in [-1, 1], any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Asin").since(7);
   }
@@ -65,8 +65,8 @@ TENON_OPERATOR(asin, Asin)
 
 struct Acos : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("inverse cosine of x in radians, from 0 to pi, element by element; nan outside [-1, 1]");
-    op.input("x", "cosines, in [-1, 1]");
+    op.doc("inverse cosine of x in radians, from 0 to pi, element by element; NaN outside [-1, 1]");
+    op.input("x", "cosines in [-1, 1], any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Acos").since(7);
   }
@@ -81,7 +81,7 @@ TENON_OPERATOR(acos, Acos)
 struct Atan : tenon::Elementwise {
   static constexpr void describe(auto& op) {
     op.doc("inverse tangent of x in radians, from -pi/2 to pi/2, element by element");
-    op.input("x", "any numbers");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.onnx("", "Atan").since(7);
   }
