@@ -4,7 +4,7 @@
 
 struct CsrTimesDense : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("matrix product with a dedicated kernel for a csr left operand");
+    op.doc("matrix product left @ right, with a dedicated kernel for csr left");
     op.types({tenon::f32});
     op.input("left", "[m, k], csr or dense");
     op.input("right", "[k, n]");

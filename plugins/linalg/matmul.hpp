@@ -9,11 +9,10 @@ struct MatmulShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "matrix product with the semantics of numpy.matmul: the last two axes are matrices, "
-        "leading axes are batches and broadcast. If "
-        "one operand is csr and the other dense, memory and time depend on the number of stored "
-        "elements; the gradient of the csr operand "
-        "is dense");
+        "matrix product a @ b, as torch.matmul and numpy.matmul: the last two axes hold matrices, "
+        "and the leading batch axes broadcast. If one operand is csr and the other dense, memory "
+        "and time depend on the number of stored elements; the gradient of the csr operand is "
+        "dense");
     op.version(2);
     op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
     op.input("a", "[..., m, k] or a vector [k]");
@@ -22,13 +21,13 @@ struct MatmulShapes : tenon::Operator {
     op.linear("a", "b");
     op.param("transpose_a", &MatmulShapes::transpose_a, "transpose a, which is then [..., k, m]");
     op.param("transpose_b", &MatmulShapes::transpose_b, "transpose b, which is then [..., n, k]");
-    op.param("row_sparse_product", &MatmulShapes::row_sparse_product,
-             "if a is csr, return the product as row_sparse, without the rows in which a stores no "
-             "element");
+    op.param(
+        "row_sparse_product", &MatmulShapes::row_sparse_product,
+        "if a is csr, return a row_sparse product without the rows in which a stores no element");
     op.param("dense_grad", &MatmulShapes::dense_grad,
-             "if a is csr and b is not transposed, return the gradient of b as dense; false: as "
-             "row_sparse with the rows that a uses, so "
-             "that optimizers update only these (see their `lazy_update`)");
+             "dense gradient of b if a is csr and b is not transposed; false: row_sparse, with one "
+             "row for each column in which a stores an element, so that optimizers update only "
+             "these rows of b (see their `lazy_update`)");
     op.added(2, "row_sparse_product");
     op.added(2, "dense_grad");
     op.backward_reads("a", "b");
