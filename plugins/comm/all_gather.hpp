@@ -5,11 +5,11 @@
 struct AllGather : Collective {
   static constexpr void describe(auto& op) {
     op.doc(
-        "concatenates the tensors of all processes along the first axis, in the order of their "
-        "ranks");
+        "concatenates x of all processes along the first axis, in order of rank "
+        "(torch.distributed.all_gather_into_tensor)");
     op.types(tenon::any_type);
-    op.input("x", "at least one axis; same shape in all processes");
-    op.output("y", "x's shape with the first axis multiplied by the number of processes");
+    op.input("x", "[n, ...]; same shape in all processes");
+    op.output("y", "[processes * n, ...], where processes is the number of processes in the group");
     op.backward_reads();
     describe_group(op);
     op.example({{"x", {2, 3}}});

@@ -11,8 +11,8 @@ struct AllReduce : Collective {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "elementwise sum, mean, maximum or minimum over the tensors of all processes; all of them "
-        "get the same bits");
+        "elementwise sum, mean, maximum or minimum of x over all processes; every process gets the "
+        "bit-identical result (torch.distributed.all_reduce)");
     op.types(tenon::numeric);
     op.input("x", "any shape; same shape in all processes");
     op.output("y", "same shape as x");
@@ -23,24 +23,23 @@ struct AllReduce : Collective {
                  {"max", Reduction::max},
                  {"min", Reduction::min}});
     op.param("order", &AllReduce::order,
-             "tree: a fixed binary tree over neighbouring ranks, whose bits depend on neither the "
-             "machine nor the library; library: the "
-             "communication library's own order")
+             "order of the additions; tree: a fixed binary tree over consecutive ranks, "
+             "bit-identical on all machines and with all communication libraries; library: the "
+             "order of the communication library")
         .one_of({{"tree", Order::tree}, {"library", Order::library}});
     op.param("lanes", &AllReduce::lanes,
-             "number of leaves of the tree, distributed as by MicroBatchOwners::even(): each "
-             "process contributes the sum of its own "
-             "leaves (in training, micro-batches). 0: one leaf per process. With fewer leaves than "
-             "processes, the last processes "
-             "contribute nothing but get the result")
+             "number of leaves of the tree, in training the number of micro-batches. Each process "
+             "has consecutive leaves that form a subtree, for example 0-1, 2-3 and 4-7 of 8 leaves "
+             "with 3 processes, and x is their sum. With fewer leaves than processes, x of the "
+             "last ranks is ignored, but they get the result. 0: one leaf per process")
         .at_least(0);
     op.param("root", &AllReduce::root,
-             "rank within the group that gets the result; all others get zeros. -1: all processes "
-             "get it")
+             "rank within the group that gets the result, while all others get zeros; -1: all "
+             "processes get the result")
         .at_least(-1);
     op.param("background", &AllReduce::background,
-             "sleep rather than poll while waiting for other processes, because other threads "
-             "compute meanwhile");
+             "sleep instead of polling while waiting for other processes, to leave the CPU to "
+             "other threads");
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }

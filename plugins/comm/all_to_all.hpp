@@ -5,12 +5,11 @@
 struct AllToAll : Collective {
   static constexpr void describe(auto& op) {
     op.doc(
-        "splits the first axis into one chunk per process, sends chunk i to rank i, and "
-        "concatenates the received chunks in the order of "
-        "their ranks");
+        "splits the first axis of x into one chunk per process, sends chunk i to rank i, and "
+        "concatenates the received chunks in order of rank (torch.distributed.all_to_all_single)");
     op.types(tenon::every_type);
     op.input("x",
-             "at least one axis; its first size is a multiple of the number of processes; same "
+             "[processes * n, ...], where processes is the number of processes in the group; same "
              "shape in all processes");
     op.output("y", "same shape as x");
     op.backward_reads();

@@ -6,9 +6,11 @@ struct Broadcast : Collective {
   std::int64_t root = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("copies root's tensor to all processes");
+    op.doc(
+        "copies x of the process with rank `root` to all processes (torch.distributed.broadcast)");
     op.types(tenon::any_type);
-    op.input("x", "any shape; same shape in all processes; only root's elements are used");
+    op.input("x",
+             "any shape; same shape in all processes; only the elements of rank `root` are used");
     op.output("y", "same shape as x");
     op.inplace("x", "y");
     op.backward_reads();

@@ -21,18 +21,18 @@ struct Collective : tenon::Operator {
   static constexpr void describe_waiting(auto& op) {
     op.communicates();
     op.param("timeout", &Collective::timeout,
-             "maximum time in seconds to wait for another process before the call fails")
+             "maximum time to wait for another process, in seconds; then the call fails")
         .greater_than(0);
   }
   static constexpr void describe_group(auto& op) {
-    op.param("group", &Collective::group,
-             "size of the groups of neighbouring ranks that communicate among themselves; it must "
-             "divide the number of processes. 0: all "
-             "processes are one group")
+    op.param(
+          "group", &Collective::group,
+          "number of processes in each process group, a divisor of the number of processes; each "
+          "group of consecutive ranks communicates separately; 0: all processes are one group")
         .at_least(0);
     op.param("strided", &Collective::strided,
-             "form groups of equally spaced ranks instead of neighbouring ones: of 4 ranks in "
-             "groups of 2, ranks 0 and 2, and ranks 1 and 3");
+             "form groups of equally spaced ranks instead of consecutive ranks: with 4 processes "
+             "and groups of 2, ranks 0 and 2, and ranks 1 and 3");
     describe_waiting(op);
   }
 

@@ -4,9 +4,11 @@
 
 struct Ranks : Collective {
   static constexpr void describe(auto& op) {
-    op.doc("rank of this process and number of processes that the launcher started");
+    op.doc(
+        "rank of this process and number of processes (torch.distributed.get_rank and "
+        "get_world_size)");
     op.output("ranks",
-              "[2] int64: the rank, counted from 0, and the number of processes; [0, 1] without a "
+              "int64 [2]: the rank, counted from 0, and the number of processes; [0, 1] without a "
               "launcher");
     describe_waiting(op);
     op.example({}, {{"timeout", 60.0}});

@@ -6,12 +6,14 @@ struct Recv : Collective {
   std::int64_t source = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("receives the tensor that another process sends with send; zeros without a launcher");
+    op.doc(
+        "receives the tensor that another process sends with the operator send "
+        "(torch.distributed.recv); zeros without a launcher");
     op.types(tenon::every_type);
     op.input("like",
              "a tensor with the dtype and shape of the received one; its elements are not used, "
              "and its gradient is zero");
-    op.output("y", "the received tensor");
+    op.output("y", "the received tensor; same shape and dtype as like");
     op.inplace("like", "y");
     op.backward_reads();
     op.param("source", &Recv::source, "rank of the sending process").required().at_least(0);

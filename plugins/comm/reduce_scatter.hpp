@@ -6,13 +6,15 @@
 struct ReduceScatter : AllReduce {
   static constexpr void describe(auto& op) {
     op.doc(
-        "sums the tensors of all processes, with the bits of all_reduce; each process gets the "
-        "rows of its rank");
+        "sums x over all processes; each process gets the rows of its rank, bit-identical to those "
+        "of all_reduce (torch.distributed.reduce_scatter_tensor)");
     op.types(tenon::numeric);
     op.input("x",
-             "at least one axis; its first size is a multiple of the number of processes; same "
+             "[processes * n, ...], where processes is the number of processes in the group; same "
              "shape in all processes");
-    op.output("y", "x's shape with the first axis divided by the number of processes");
+    op.output("y",
+              "[n, ...]: rows rank * n to (rank + 1) * n (exclusive) of the sum, with the rank "
+              "within the group");
     op.backward_reads();
     describe_group(op);
     op.example({{"x", {2, 3}}});

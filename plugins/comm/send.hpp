@@ -7,13 +7,15 @@ struct Send : Collective {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "sends x to another process, whose recv receives it, and returns x; blocks until that recv "
-        "for large tensors and on GPUs");
+        "sends x to another process, which receives it with the operator recv, and returns x "
+        "(torch.distributed.send); large tensors and tensors on GPUs block until the other process "
+        "receives them");
     op.types(tenon::every_type);
     op.input("x", "any shape");
     op.output("y",
-              "same as x. The gradient of x is that of y plus the one that recv sends back, so the "
-              "loss must depend on y (0 * sum(y) is enough)");
+              "x itself, same shape. The gradient of x is the gradient of y plus the gradient that "
+              "the receiving process sends back, so the loss of this process must depend on y (0 * "
+              "sum(y) is enough)");
     op.inplace("x", "y");
     op.backward_reads();
     op.param("to", &Send::to, "rank of the receiving process").required().at_least(0);
