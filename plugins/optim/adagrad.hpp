@@ -8,10 +8,10 @@ struct AdaGrad : Optimizer {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "AdaGrad: divides the gradient by the root of the sum of its squares so far (Duchi, Hazan "
-        "and Singer, 2011)");
+        "AdaGrad: weight - learning_rate * gradient / (sqrt(accumulator) + epsilon), as "
+        "torch.optim.Adagrad (Duchi, Hazan and Singer, 2011)");
     describe_step(op);
-    op.state("accumulator", "sum of the squared gradients");
+    op.state("accumulator", "same shape as weight; sum of the squared gradients of all steps");
     op.param("epsilon", &AdaGrad::epsilon, "term added to the denominator for numerical stability")
         .at_least(0);
     op.param("weight_decay", &AdaGrad::weight_decay,

@@ -41,10 +41,12 @@ struct AdaptiveMoments : Optimizer {
   static constexpr void describe_moments(auto& op) {
     describe_step(op);
     op.state("m",
-             "first moment: exponential moving average of the gradients, m = beta1 * m + (1 - "
-             "beta1) * gradient");
-    op.state("v", "second moment: exponential moving average of the squared gradients, with beta2");
-    op.state("steps", "0-d int64, number of steps so far");
+             "same shape as weight; first moment, the exponential moving average of the gradients: "
+             "beta1 * m + (1 - beta1) * gradient");
+    op.state("v",
+             "same shape as weight; second moment, the exponential moving average of the squared "
+             "gradients: beta2 * v + (1 - beta2) * gradient^2");
+    op.state("steps", "int64 scalar; number of steps so far");
     op.param("beta1", &AdaptiveMoments::beta1, "decay rate of m").at_least(0).less_than(1);
     op.param("beta2", &AdaptiveMoments::beta2, "decay rate of v").at_least(0).less_than(1);
     op.param("epsilon", &AdaptiveMoments::epsilon,
@@ -81,8 +83,8 @@ struct Adam : AdaptiveMoments {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "Adam: divides the running mean of the gradients by the root of the running mean of their "
-        "squares (Kingma and Ba, 2015)");
+        "Adam: weight - learning_rate * m / (1 - beta1^steps) / (sqrt(v / (1 - beta2^steps)) + "
+        "epsilon), as torch.optim.Adam (Kingma and Ba, 2015)");
     describe_moments(op);
     op.param("weight_decay", &Adam::weight_decay,
              "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
@@ -102,7 +104,9 @@ struct AdamW : AdaptiveMoments {
   double weight_decay = 0.01;
 
   static constexpr void describe(auto& op) {
-    op.doc("AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, 2019)");
+    op.doc(
+        "AdamW: Adam with decoupled weight decay, as torch.optim.AdamW (Loshchilov and Hutter, "
+        "2019)");
     describe_moments(op);
     op.param("weight_decay", &AdamW::weight_decay,
              "decoupled weight decay: a step subtracts learning_rate * weight_decay * weight")

@@ -10,14 +10,17 @@ struct GlobalNormScale : tenon::Operator {
   double max_norm = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("factor that clips the global norm of all gradients to max_norm");
+    op.doc(
+        "factor that clips the global L2 norm of all gradients to `max_norm`, as "
+        "torch.nn.utils.clip_grad_norm_");
     op.input("grads", "gradients of any shape, dtype and storage")
         .variadic()
         .types(tenon::floating);
     op.output("scale",
-              "0-d float32: min(1, max_norm / (norm + 1e-6)), where norm is the L2 norm of all "
-              "gradients' elements together");
-    op.param("max_norm", &GlobalNormScale::max_norm, "largest global norm that is not scaled down")
+              "float32 scalar: min(1, max_norm / (norm + 1e-6)), where norm is the L2 norm of the "
+              "elements of all gradients together");
+    op.param("max_norm", &GlobalNormScale::max_norm,
+             "maximum global norm; larger norms are scaled down to it")
         .required()
         .greater_than(0);
     op.example({{"grads0", {2, 3}}, {"grads1", {4}}}, {{"max_norm", 1.0}});

@@ -23,9 +23,9 @@ struct HeavyBall : Optimizer {
  protected:
   static constexpr void describe_ball(auto& op) {
     describe_step(op);
-    op.state(
-        "momentum",
-        "velocity: momentum * velocity + gradient, where the gradient includes the weight decay");
+    op.state("momentum",
+             "same shape as weight; velocity: momentum * velocity + gradient, where the gradient "
+             "includes the weight decay");
     op.param("momentum", &HeavyBall::momentum, "decay rate of the velocity").at_least(0).at_most(1);
     op.param("weight_decay", &HeavyBall::weight_decay,
              "weight decay (L2 penalty): weight_decay * weight is added to the gradient")
@@ -41,7 +41,9 @@ struct HeavyBall : Optimizer {
 
 struct Momentum : HeavyBall {
   static constexpr void describe(auto& op) {
-    op.doc("gradient descent with momentum: weight - learning_rate * velocity (Polyak, 1964)");
+    op.doc(
+        "gradient descent with momentum: weight - learning_rate * velocity, as torch.optim.SGD "
+        "with momentum (Polyak, 1964)");
     describe_ball(op);
   }
 

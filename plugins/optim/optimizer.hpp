@@ -29,17 +29,16 @@ struct Optimizer : tenon::Operator {
  protected:
   static constexpr void describe_step(auto& op) {
     op.version(2);
-    op.input("weight", "the variable to update, any shape");
-    op.input("grad", "gradient of the loss with respect to weight, same shape");
-    op.input("learning_rate", "0-d float32").types({tenon::f32});
-    op.output("updated", "weight after the step");
+    op.input("weight", "variable to update, any shape");
+    op.input("grad", "gradient of the loss with respect to weight, same shape as weight");
+    op.input("learning_rate", "float32 scalar; step size").types({tenon::f32});
+    op.output("updated", "weight after the step, same shape as weight");
     op.inplace("weight", "updated");
     op.param("lazy_update", &Optimizer::lazy_update,
-             "for a row_sparse gradient: if true, update only the rows of the weight and of the "
-             "states that the gradient stores; other "
-             "rows are unchanged, without weight decay and momentum. If false, other rows take a "
-             "step with a zero gradient: the bits equal "
-             "those for a dense gradient, and the time is that of the whole weight");
+             "for a row_sparse gradient, update only the rows of weight and of the states that the "
+             "gradient stores, without weight decay and momentum for other rows; false: other rows "
+             "take a step with a zero gradient, so that the result is bit-identical to that of a "
+             "dense gradient and takes as long");
     op.added(2, "lazy_update");
     op.example({{"weight", {2, 3}}, {"grad", {2, 3}}, {"learning_rate", {}, tenon::f32, {0.5}}});
   }

@@ -8,13 +8,12 @@ struct RmsProp : Optimizer {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "RMSProp: divides the gradient by the root of the running mean of its square (Tieleman and "
-        "Hinton, lecture 6.5 of Neural Networks, "
-        "2012)");
+        "RMSProp: weight - learning_rate * gradient / (sqrt(square_average) + epsilon), as "
+        "torch.optim.RMSprop (Tieleman and Hinton, lecture 6.5 of Neural Networks, 2012)");
     describe_step(op);
     op.state("square_average",
-             "exponential moving average of the squared gradients: alpha * square_average + (1 - "
-             "alpha) * gradient^2");
+             "same shape as weight; exponential moving average of the squared gradients: alpha * "
+             "square_average + (1 - alpha) * gradient^2");
     op.param("alpha", &RmsProp::alpha, "decay rate of square_average").at_least(0).at_most(1);
     op.param("epsilon", &RmsProp::epsilon, "term added to the denominator for numerical stability")
         .at_least(0);

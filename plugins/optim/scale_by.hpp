@@ -12,10 +12,10 @@ struct ScaleBy : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data * factor, computed in float32 or wider");
     op.input("data", "any shape and storage");
-    op.input("factor", "0-d float32").types({tenon::f32});
+    op.input("factor", "float32 scalar").types({tenon::f32});
     op.output("output",
-              "same shape, dtype and storage as data; elements that are not stored stay so, even "
-              "if factor is inf or nan");
+              "same shape, dtype and storage as data; elements that a sparse tensor does not store "
+              "remain 0, even if factor is inf or NaN");
     op.inplace("data", "output");
     op.backward_inplace("output", "data");
     op.backward_reads("data", "factor");
