@@ -58,7 +58,9 @@ struct Draw : tenon::Operator {
  protected:
   static constexpr void describe_draw(auto& op) {
     op.types(tenon::floating);
-    op.output("output", "independent random numbers; the same seed gives the same numbers");
+    op.output(
+        "output",
+        "the shape `shape`; independent random numbers, reproducible with the seed of the run");
     op.param("shape", &Draw::shape, "shape of output").required();
     op.param("dtype", &Draw::dtype, "dtype of output").one_of(tenon::floating);
     op.uses_random();

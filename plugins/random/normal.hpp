@@ -28,7 +28,8 @@ struct Normal : Draw {
   double mean = 0, sd = 1;
 
   static constexpr void describe(auto& op) {
-    op.doc("random numbers from a normal distribution");
+    op.doc(
+        "random numbers from the normal distribution with mean `mean` and standard deviation `sd`");
     describe_draw(op);
     op.param("mean", &Normal::mean, "mean of the distribution");
     op.param("sd", &Normal::sd, "standard deviation of the distribution").at_least(0);

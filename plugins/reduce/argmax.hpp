@@ -11,7 +11,7 @@ struct MaxRule {
       "index of the maximum of x along one axis, or in row-major order over all axes; the first "
       "one among equal elements";
   static constexpr const char* x_doc =
-      "at least one element for each result; nan counts as the maximum";
+      "any shape, with at least one element for each result; NaN counts as the maximum";
   template <class A>
   using Fold = Larger<A>;
   template <class T>
@@ -26,7 +26,7 @@ struct MinRule {
       "index of the minimum of x along one axis, or in row-major order over all axes; the first "
       "one among equal elements";
   static constexpr const char* x_doc =
-      "at least one element for each result; nan counts as the minimum";
+      "any shape, with at least one element for each result; NaN counts as the minimum";
   template <class A>
   using Fold = Smaller<A>;
   template <class T>
@@ -43,7 +43,9 @@ struct ChosenIndex : Reduction {
     op.doc(Rule::doc);
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", Rule::x_doc);
-    op.output("y", "int64 indices; x's shape without the reduced axes");
+    op.output("y",
+              "int64 indices; x's shape without the reduced axes, or with size 1 along them if "
+              "`keepdims` is set");
     describe_axes(op);
     op.param("last", &ChosenIndex::last,
              "return the last index among equal elements, instead of the first");

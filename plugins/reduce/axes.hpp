@@ -58,7 +58,7 @@ struct Reduction : tenon::Operator {
   static constexpr void describe_axes_input(auto& op) {
     describe_argument(op, "axes", "[n]; replaces the parameter `axis`");
     op.param("noop_with_empty_axes", &Reduction::noop_with_empty_axes,
-             "without axes, reduce none instead of all: each element is a result");
+             "if no axes are set, reduce none of them, as in ONNX; false: reduce all axes");
   }
 
   /// Infers y's shape from x's, and x's sizes from y's.

@@ -27,7 +27,8 @@ struct Cumulative : tenon::Operator {
     op.output("y", "same shape and dtype as x");
     op.param("axis", &Cumulative::axis,
              "axis to accumulate along; negative axes count from the end");
-    op.param("exclusive", &Cumulative::exclusive, "exclude the element itself from its result");
+    op.param("exclusive", &Cumulative::exclusive,
+             "exclusive: result i excludes element i; false: it includes element i");
     op.param("reverse", &Cumulative::reverse, "accumulate from the end of the axis");
     op.example({{"x", {2, 3}}}, {{"axis", 1}});
     op.example({{"x", {2, 3}}, {"along", {}, tenon::i64, {-1}}});

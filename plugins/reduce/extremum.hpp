@@ -56,13 +56,15 @@ struct Extremum : Reduction {
  protected:
   static constexpr void describe_choice(auto& op) {
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("x", "at least one element for each result, unless `allow_empty` is set");
+    op.input("x",
+             "any shape, with at least one element for each result unless `allow_empty` is set");
     Reduction::describe_axes_input(op);
-    op.output("y", "x's shape without the reduced axes");
+    op.output("y",
+              "x's shape without the reduced axes, or with size 1 along them if `keepdims` is set");
     Reduction::describe_axes(op);
     op.param("allow_empty", &Extremum::allow_empty,
-             "return the identity of the reduction for results without elements: an infinity, or "
-             "the limit of the integer type");
+             "for results without elements, return the identity of the reduction, as ONNX: -inf "
+             "for max and inf for min, or the limit of the dtype; false: fail");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
   }
@@ -103,7 +105,7 @@ struct Extremum : Reduction {
 
 struct Max : Extremum<Larger> {
   static constexpr void describe(auto& op) {
-    op.doc("maximum of x over the reduced axes; nan if there is one");
+    op.doc("maximum of x over the reduced axes, or NaN if an element is NaN");
     describe_choice(op);
     describe_onnx(op, "ReduceMax", 18, tenon::any_real + tenon::Types{tenon::boolean},
                   "allow_empty");
@@ -112,7 +114,7 @@ struct Max : Extremum<Larger> {
 
 struct Min : Extremum<Smaller> {
   static constexpr void describe(auto& op) {
-    op.doc("minimum of x over the reduced axes; nan if there is one");
+    op.doc("minimum of x over the reduced axes, or NaN if an element is NaN");
     describe_choice(op);
     describe_onnx(op, "ReduceMin", 18, tenon::any_real + tenon::Types{tenon::boolean},
                   "allow_empty");

@@ -18,13 +18,13 @@ using Product = std::conditional_t<is_floating<Out>, double, Wide<Out>>;
 
 struct Prod : Reduction {
   static constexpr void describe(auto& op) {
-    op.doc("product of x over the reduced axes; 1 for no elements");
+    op.doc("product of x over the reduced axes, 1 over no elements");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
-    op.input("x", "factors; true counts as 1");
+    op.input("x", "any shape; true counts as 1");
     describe_axes_input(op);
     op.output("y",
-              "x's shape without the reduced axes; int64 for integers and booleans, uint64 for "
-              "uint64, otherwise x's dtype");
+              "x's shape without the reduced axes, or with size 1 along them if `keepdims` is set; "
+              "int64 for integers and booleans, uint64 for uint64, otherwise x's dtype");
     describe_axes(op);
     op.backward_reads("x", "axes");
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});

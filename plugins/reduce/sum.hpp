@@ -7,12 +7,12 @@
 
 struct Added {
   static constexpr const char* doc =
-      "sum of x over the reduced axes; for a csr x, y is dense and time depends on the number of "
-      "stored elements";
-  static constexpr const char* x_doc = "summands; true counts as 1";
+      "sum of x over the reduced axes, 0 over no elements; for csr x, y is dense, and time depends "
+      "on the number of stored elements";
+  static constexpr const char* x_doc = "any shape; true counts as 1";
   static constexpr const char* y_doc =
-      "x's shape without the reduced axes; int64 for integers and booleans, uint64 for uint64, "
-      "otherwise x's dtype";
+      "x's shape without the reduced axes, or with size 1 along them if `keepdims` is set; int64 "
+      "for integers and booleans, uint64 for uint64, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceSum";
   static constexpr int axes_are_input = 13;
   static constexpr tenon::Types preserved = tenon::floating + tenon::Types{tenon::i64, tenon::u64};
@@ -22,12 +22,12 @@ struct Added {
 
 struct Averaged {
   static constexpr const char* doc =
-      "arithmetic mean of x over the reduced axes; nan for no elements; for a csr x, y is dense "
-      "and time depends on the number of stored "
-      "elements";
-  static constexpr const char* x_doc = "values to average; true counts as 1";
+      "arithmetic mean of x over the reduced axes, NaN over no elements; for csr x, y is dense, "
+      "and time depends on the number of stored elements";
+  static constexpr const char* x_doc = "any shape; true counts as 1";
   static constexpr const char* y_doc =
-      "x's shape without the reduced axes; float64 for integers and booleans, otherwise x's dtype";
+      "x's shape without the reduced axes, or with size 1 along them if `keepdims` is set; float64 "
+      "for integers and booleans, otherwise x's dtype";
   static constexpr const char* onnx = "ReduceMean";
   static constexpr int axes_are_input = 18;
   static constexpr tenon::Types preserved = tenon::floating;

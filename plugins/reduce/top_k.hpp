@@ -13,14 +13,13 @@ struct TopK : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "the k largest or smallest elements of x along an axis, sorted, and their indices; equal "
-        "elements in order of their indices; nan "
-        "counts as the largest");
+        "the `k` largest or smallest elements of x along `axis`, sorted, and their indices; equal "
+        "elements in order of their indices; NaN counts as the largest");
     op.types(tenon::any_real);
     op.input("x", "at least one dimension");
     describe_argument(op, "count", "one element; replaces the parameter `k`");
-    op.output("values", "x's shape, with size k along the axis");
-    op.output("indices", "int64 indices along the axis");
+    op.output("values", "x's shape with size `k` along `axis`");
+    op.output("indices", "int64, same shape as values; indices along `axis`");
     op.param("k", &TopK::k, "number of elements to return, at most the size of the axis")
         .at_least(0);
     op.param("axis", &TopK::axis, "axis to search along; negative axes count from the end");
