@@ -9,13 +9,17 @@ struct Compress : tenon::Operator {
   tenon::Ints axis;
 
   static constexpr void describe(auto& op) {
-    op.doc("slices of x along an axis, or elements of x, where condition is true");
+    op.doc(
+        "slices of x along `axis`, or elements of x, for which condition is true (ONNX Compress)");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
     op.input("condition",
-             "[n], n at most the number of slices or elements; those after the first n are dropped")
+             "[n], n at most the number of slices or elements; slices or elements after the first "
+             "n are dropped")
         .types({tenon::boolean});
-    op.output("y", "x's shape with fewer slices along the axis; [count] without an axis")
+    op.output("y",
+              "x's shape with size count along `axis`, or [count] without an axis; count is the "
+              "number of true elements of condition")
         .allocated();
     op.param("axis", &Compress::axis,
              "axis of the slices; negative axes count from the end; empty: the elements of x in "

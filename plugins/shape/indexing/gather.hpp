@@ -38,10 +38,10 @@ struct Gather : Gathering<Gather> {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "slices of data along an axis at the given indices: output[a, i, b] = data[a, indices[i], "
-        "b]");
-    describe_gathering(op, "any shape; negative indices count from the end of the axis");
-    op.output("output", "data's shape, with the shape of indices in place of the axis");
+        "slices of data along `axis` at indices: output[a, i, b] = data[a, indices[i], b] (ONNX "
+        "Gather)");
+    describe_gathering(op, "any shape; negative indices count from the end");
+    op.output("output", "data's shape, with `axis` replaced by the axes of indices");
     op.param("axis", &Gather::axis, "axis of data to index; negative axes count from the end");
     op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}}, {{"axis", 1}});
     op.example({{"data", {3}}, {"indices", {}, tenon::i64, {1}}});
@@ -74,12 +74,13 @@ struct GatherAlong : Gathering<GatherAlong> {
   std::int64_t axis = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("one element of data for each index: output[a, i, b] = data[a, indices[a, i, b], b]");
+    op.doc(
+        "elements of data along `axis`, one for each index: output[a, i, b] = data[a, indices[a, "
+        "i, b], b] (torch.gather, ONNX GatherElements)");
     describe_gathering(op,
-                       "data's rank, and sizes at most those of data along the other axes; "
-                       "negative indices count from the end of the "
-                       "axis");
-    op.output("output", "the shape of indices");
+                       "same number of dimensions as data, with sizes at most those of data along "
+                       "the axes other than `axis`; negative indices count from the end");
+    op.output("output", "same shape as indices");
     op.param("axis", &GatherAlong::axis, "axis of data to index; negative axes count from the end");
     op.example({{"data", {3, 3}}, {"indices", {2, 2}, tenon::i64, {0, -1, 2, 1}}});
     op.onnx("", "GatherElements").since(11).attribute("axis", "axis");
@@ -115,7 +116,9 @@ struct GatherNd : Gathering<GatherNd> {
   std::int64_t batch_dims = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("slices of data at index tuples: output[i] = data[indices[i, 0], indices[i, 1], ...]");
+    op.doc(
+        "slices of data at index tuples: output[i] = data[indices[i, 0], indices[i, 1], ...] (ONNX "
+        "GatherND)");
     describe_gathering(op,
                        "[..., depth]; index tuples for the first depth axes of data after "
                        "`batch_dims`; negative indices count from the "

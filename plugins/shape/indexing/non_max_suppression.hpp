@@ -14,13 +14,12 @@ struct NonMaxSuppression : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "for each class, the boxes with the highest scores, without boxes that overlap one with a "
-        "higher score; the first box among "
-        "equal scores");
+        "non-maximum suppression (NMS): for each class, boxes in descending order of score, "
+        "without boxes that overlap a selected box; the first box among equal scores");
     op.types({tenon::f32});
     op.input("boxes",
-             "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or x, y, width, height if "
-             "`center_point_box` is set");
+             "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or center x, y, width and "
+             "height if `center_point_box` is set");
     op.input("scores", "[batch, classes, boxes]");
     describe_argument(op, "limit", "one element; replaces the parameter `most`");
     op.input("iou", "one element; replaces the parameter `iou_threshold`")
@@ -36,15 +35,16 @@ struct NonMaxSuppression : tenon::Operator {
               "score")
         .allocated();
     op.param("most", &NonMaxSuppression::most,
-             "maximum number of boxes for each class of each sample; 0: none");
+             "maximum number of selected boxes for each class of each sample; 0: no boxes");
     op.param("iou_threshold", &NonMaxSuppression::iou_threshold,
-             "intersection over union above which two boxes overlap")
+             "threshold of the intersection over union (IoU), above which two boxes overlap")
         .at_least(0)
         .at_most(1);
     op.param("score_threshold", &NonMaxSuppression::score_threshold,
-             "score that a selected box must exceed");
-    op.param("center_point_box", &NonMaxSuppression::center_point_box,
-             "boxes are given by center and size instead of two corners");
+             "minimum score (exclusive) of a selected box");
+    op.param(
+        "center_point_box", &NonMaxSuppression::center_point_box,
+        "boxes are center and size (x, y, width, height); false: two corners (y1, x1, y2, x2)");
     op.backward_reads();
     op.example({{"boxes", {1, 2, 4}, tenon::f32, {0, 0, 1, 1, 0, 0.1, 1, 1.1}},
                 {"scores", {1, 1, 2}, tenon::f32, {0.9, 0.8}}},

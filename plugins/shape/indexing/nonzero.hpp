@@ -6,7 +6,9 @@
 /// The number of elements is known only after the kernel has run.
 struct Nonzero : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("indices of the nonzero elements of x, in row-major order");
+    op.doc(
+        "indices of the nonzero elements of x, in row-major order, one row for each element as "
+        "torch.nonzero");
     op.types(tenon::any_type);
     op.input("x", "any shape");
     op.output("indices", "int64 [count, rank of x]").allocated();

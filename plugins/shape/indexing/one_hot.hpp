@@ -28,21 +28,23 @@ struct OneHot : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "one-hot encoding: 1 at [..., indices[...]] and 0 elsewhere; only 0 for an index out of "
+        "one-hot encoding: 1 at [..., indices[...]] and 0 elsewhere; all 0 for an index out of "
         "range");
     op.types(tenon::integral);
-    op.input("indices", "positions along the new axis of output; any shape");
+    op.input("indices", "any shape; positions along the new axis of output");
     describe_argument(op, "size", "one element; replaces the parameter `depth`");
-    op.input("values", "[2]; values for off and on; default: 0 and 1")
+    op.input("values", "[2]; the values written in place of 0 and 1; default: 0 and 1")
         .types(tenon::every_type)
         .optional();
     op.output("output",
-              "the shape of indices with a new axis of size `depth` at `axis`; dtype of values, or "
-              "`dtype` without them");
-    op.param("depth", &OneHot::depth, "size of the new axis; 0: from the input size").at_least(0);
+              "shape of indices with a new axis of size `depth` at `axis`; dtype of values, or "
+              "`dtype` if values is absent");
+    op.param("depth", &OneHot::depth,
+             "size of the new axis, the number of classes; 0: from the input size")
+        .at_least(0);
     op.param("axis", &OneHot::axis,
              "position of the new axis in output; negative positions count from the end");
-    op.param("dtype", &OneHot::dtype, "dtype of output, without the input values")
+    op.param("dtype", &OneHot::dtype, "dtype of output if the input values is absent")
         .one_of(tenon::floating);
     op.param("negative", &OneHot::negative,
              "negative indices count from the end of the new axis; false: they are out of range");

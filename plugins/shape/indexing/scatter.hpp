@@ -50,9 +50,8 @@ struct Scattering : tenon::Operator {
     op.backward_reads("indices");
     op.backward_reads("data", "updates").when("reduction", "mul", "max", "min");
     op.param("reduction", &Scattering::reduction,
-             "combination of an element of data with its updates: none: the last update replaces "
-             "it; add, mul, max, min: reduction of the "
-             "element and all updates")
+             "reduction of an element of data and all its updates: add, mul, max or min; none: the "
+             "last update replaces the element")
         .one_of({{"none", ScatterRule::none},
                  {"add", ScatterRule::add},
                  {"mul", ScatterRule::mul},
@@ -196,11 +195,11 @@ struct ScatterAlong : Scattering<ScatterAlong> {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "data with one element updated for each index: output[a, indices[a, i, b], b] = updates[a, "
-        "i, b]");
+        "data with elements updated along `axis`, one for each index: output[a, indices[a, i, b], "
+        "b] = updates[a, i, b] (torch.scatter, ONNX ScatterElements)");
     describe_scattering(op,
-                        "data's rank, and sizes at most those of data along the other axes; "
-                        "negative indices count from the end of the axis",
+                        "same number of dimensions as data, with sizes at most those of data along "
+                        "the axes other than `axis`; negative indices count from the end",
                         "same shape as indices");
     op.param("axis", &ScatterAlong::axis,
              "axis of data to index; negative axes count from the end");
@@ -232,7 +231,7 @@ struct ScatterNd : Scattering<ScatterNd> {
   static constexpr void describe(auto& op) {
     op.doc(
         "data with slices updated at index tuples: output[indices[i, 0], indices[i, 1], ...] = "
-        "updates[i]");
+        "updates[i] (ONNX ScatterND)");
     describe_scattering(op,
                         "[..., depth]; index tuples for the first depth axes of data; negative "
                         "indices count from the end",

@@ -12,16 +12,21 @@ struct Unique : tenon::Operator {
   bool sorted = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("unique elements of x, or unique slices along an axis; nan equals nan");
+    op.doc("unique elements of x, or unique slices along `axis`; NaN equals NaN");
     op.types(tenon::any_real + tenon::Types{tenon::boolean});
     op.input("x", "any shape");
-    op.output("y", "unique slices of x along the axis; [count] without an axis").allocated();
+    op.output("y",
+              "x's shape with size count along `axis`, or [count] without an axis; count is the "
+              "number of unique slices or elements")
+        .allocated();
     op.output("indices",
               "int64 [count]; index of the first occurrence of each unique slice or element in x")
         .allocated();
-    op.output("inverse", "int64; for each slice or element of x, the index of the equal one in y")
+    op.output("inverse",
+              "int64 [n], n the number of slices or elements of x; index of each of them in y")
         .allocated();
-    op.output("counts", "int64 [count]; number of occurrences in x").allocated();
+    op.output("counts", "int64 [count]; number of occurrences of each unique slice or element in x")
+        .allocated();
     op.param("axis", &Unique::axis,
              "axis of the slices; negative axes count from the end; empty: the elements of x in "
              "row-major order");

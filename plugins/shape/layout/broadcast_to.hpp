@@ -11,15 +11,18 @@ struct BroadcastTo : tenon::Operator {
   bool both_ways = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("x broadcast to a shape: repeated along axes of size 1 and along new leading axes");
+    op.doc(
+        "x broadcast to a shape: repeated along axes of size 1 and along new leading axes "
+        "(torch.expand)");
     op.types(tenon::every_type);
-    op.input("x", "broadcastable to `shape`");
+    op.input("x", "a shape that broadcasts to `shape`");
     describe_argument(op, "sizes", "[rank of y]; replaces the parameter `shape`");
-    op.output("y", "x broadcast to `shape`");
+    op.output("y", "`shape`, or the common broadcast shape of x and `shape` if `both_ways` is set");
     op.linear("x");
     op.param("shape", &BroadcastTo::shape, "shape of y; empty: a scalar, or the input sizes");
     op.param("both_ways", &BroadcastTo::both_ways,
-             "broadcast x and `shape` against each other, as for elementwise operators");
+             "broadcast x and `shape` with each other, as ONNX Expand; false: y has exactly the "
+             "shape `shape`");
     op.backward_reads();
     op.example({{"x", {1, 3}}}, {{"shape", {2, 3}}});
     op.example({{"x", {3, 1}}, {"sizes", {3}, tenon::i64, {2, 1, 4}}}, {{"both_ways", true}});

@@ -69,9 +69,11 @@ struct BlocksOfPixels : tenon::Operator {
 
 struct DepthToSpace : BlocksOfPixels {
   static constexpr void describe(auto& op) {
-    op.doc("elements moved from the channels of x into blocks of its spatial axes");
-    op.input("x", "[n, channels * block * block, height, width]");
-    op.output("y", "[n, channels, height * block, width * block]");
+    op.doc(
+        "blocks of the spatial axes assembled from the channels of x (ONNX DepthToSpace; "
+        "torch.pixel_shuffle if mode is crd)");
+    op.input("x", "[batch, channels * block * block, height, width]");
+    op.output("y", "[batch, channels, height * block, width * block]");
     describe_blocks(op);
     op.example({{"x", {1, 8, 2, 3}}}, {{"block", 2}});
     op.onnx("", "DepthToSpace")
@@ -103,9 +105,11 @@ struct DepthToSpace : BlocksOfPixels {
 
 struct SpaceToDepth : BlocksOfPixels {
   static constexpr void describe(auto& op) {
-    op.doc("elements moved from blocks of x's spatial axes into channels");
-    op.input("x", "[n, channels, height * block, width * block]");
-    op.output("y", "[n, channels * block * block, height, width]");
+    op.doc(
+        "channels assembled from blocks of the spatial axes of x, the inverse of depth_to_space "
+        "(ONNX SpaceToDepth)");
+    op.input("x", "[batch, channels, height * block, width * block]");
+    op.output("y", "[batch, channels * block * block, height, width]");
     describe_blocks(op);
     op.example({{"x", {1, 2, 4, 6}}}, {{"block", 2}});
     op.onnx("", "SpaceToDepth")

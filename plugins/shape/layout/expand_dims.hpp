@@ -7,10 +7,10 @@ struct ExpandDims : Relabel {
   tenon::Ints axis;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with additional axes of size 1");
+    op.doc("x with additional axes of size 1 (torch.unsqueeze)");
     op.input("x", "any shape");
     describe_argument(op, "axes", "[n]; replaces the parameter `axis`");
-    op.output("y", "the elements of x in the new shape");
+    op.output("y", "x's shape with additional axes of size 1; the same elements");
     op.linear("x");
     op.param("axis", &ExpandDims::axis,
              "positions of the new axes in y; negative positions count from the end");

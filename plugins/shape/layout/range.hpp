@@ -6,13 +6,13 @@
 struct Range : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
-        "evenly spaced values from start up to but excluding limit: start, start + delta, start + "
-        "2 * delta, ...");
+        "evenly spaced values from start to limit (exclusive), as torch.arange: start, start + "
+        "delta, start + 2 * delta, ...");
     op.types(tenon::any_real);
     op.input("start", "scalar; first value").on_cpu();
     op.input("limit", "scalar; end of the range, exclusive").on_cpu();
     op.input("delta", "scalar; distance between values, not 0; negative: descending").on_cpu();
-    op.output("y", "[n]");
+    op.output("y", "[max(0, ceil((limit - start) / delta))]");
     op.backward_reads();
     op.example({{"start", {}, tenon::i64, {1}},
                 {"limit", {}, tenon::i64, {10}},

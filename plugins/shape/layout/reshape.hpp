@@ -8,10 +8,10 @@ struct Reshape : Relabel {
   bool copy_zeros = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("the elements of x in row-major order in another shape");
+    op.doc("x in another shape with the same elements in row-major order");
     op.input("x", "any shape");
     describe_argument(op, "sizes", "[rank of y]; replaces the parameter `shape`");
-    op.output("y", "the elements of x in the new shape");
+    op.output("y", "`shape`; the elements of x in row-major order");
     op.linear("x");
     op.param(
         "shape", &Reshape::shape,

@@ -10,12 +10,12 @@ struct ReverseSequence : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "x with the first lengths[i] steps of each sequence i in reverse order and the other steps "
-        "unchanged");
+        "x with the first lengths[i] steps of sequence i in reverse order and the other steps "
+        "unchanged (ONNX ReverseSequence)");
     op.types(tenon::every_type);
-    op.input("x", "at least two dimensions");
-    op.input("lengths",
-             "[sequences]; number of steps to reverse, from 0 to the size of the time axis")
+    op.input("x",
+             "[steps, sequences, ...], or another order of axes with `batch_axis` and `time_axis`");
+    op.input("lengths", "[sequences]; number of steps to reverse, from 0 to steps")
         .types({tenon::i64});
     op.output("y", "same shape as x");
     op.linear("x");

@@ -4,7 +4,7 @@
 /// Everything that depends only on the shape is computed at planning time.
 struct ShapeOf : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("shape of x");
+    op.doc("shape of x as a tensor");
     op.types(tenon::every_type);
     op.input("x", "any shape; only the shape is read").shape_only();
     op.output("sizes", "int64 [rank of x]");

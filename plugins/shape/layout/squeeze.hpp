@@ -10,7 +10,7 @@ struct Squeeze : Relabel {
     op.doc("x without axes of size 1");
     op.input("x", "any shape");
     describe_argument(op, "axes", "[n]; replaces the parameter `axis`");
-    op.output("y", "the elements of x in the new shape");
+    op.output("y", "x's shape without the removed axes; the same elements");
     op.linear("x");
     op.param("axis", &Squeeze::axis,
              "axes to remove; negative axes count from the end; empty: all axes of size 1");

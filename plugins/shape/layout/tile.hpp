@@ -9,11 +9,11 @@ struct Tile : tenon::Operator {
   tenon::Ints times;
 
   static constexpr void describe(auto& op) {
-    op.doc("x repeated along each axis");
+    op.doc("x repeated along each axis (torch.tile)");
     op.types(tenon::every_type);
     op.input("x", "any shape");
     describe_argument(op, "repeats", "[rank of x]; replaces the parameter `times`");
-    op.output("y", "x's sizes multiplied by `times`");
+    op.output("y", "x's sizes multiplied by `times`, axis by axis");
     op.linear("x");
     op.param("times", &Tile::times, "number of repetitions along each axis of x, 0 or more")
         .at_least(0);

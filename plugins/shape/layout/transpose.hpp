@@ -7,10 +7,10 @@ struct Transpose : tenon::Operator {
   tenon::Ints axes;
 
   static constexpr void describe(auto& op) {
-    op.doc("x with permuted axes");
+    op.doc("x with permuted axes (torch.permute)");
     op.types(tenon::every_type);
     op.input("x", "any shape");
-    op.output("y", "x with permuted axes: axis i of y is axis axes[i] of x");
+    op.output("y", "size i of y is size axes[i] of x");
     op.linear("x");
     op.param(
         "axes", &Transpose::axes,

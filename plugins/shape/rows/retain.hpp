@@ -36,7 +36,7 @@ struct ListedStored {
 struct Retain : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
-        "data with zeros in all rows that numbers does not list; csr and row_sparse data keep "
+        "data with zeros in all rows whose index is not in numbers; csr and row_sparse data keep "
         "their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");

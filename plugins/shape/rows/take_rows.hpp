@@ -28,8 +28,8 @@ struct TakeRows : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "rows of data at the given indices: output[i] = data[numbers[i]]; csr and row_sparse data "
-        "keep their storage format");
+        "rows of data at the indices numbers: output[i] = data[numbers[i]], as torch.index_select; "
+        "csr and row_sparse data keep their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions")
@@ -37,8 +37,8 @@ struct TakeRows : tenon::Operator {
     op.output("output", "[n, ...]");
     op.linear("data");
     op.param("sparse_grad", &TakeRows::sparse_grad,
-             "return the gradient of data as row_sparse with the taken rows, in time and memory "
-             "proportional to them; false: as dense");
+             "row_sparse gradient of data with only the rows in numbers, in time and memory "
+             "proportional to their number; false: dense gradient");
     op.backward_reads("numbers");
     op.example({{"data", {4, 2}}, {"numbers", {2}, tenon::i64, {3, 0}}});
   }

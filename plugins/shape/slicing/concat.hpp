@@ -8,8 +8,9 @@ struct Concat : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("concatenation of the inputs along an existing axis");
     op.types(tenon::every_type);
-    op.input("inputs", "one or more tensors with equal sizes except along the axis").variadic();
-    op.output("output", "the inputs' shape, with the sum of their sizes along the axis");
+    op.input("inputs", "one or more tensors with equal sizes along all axes except `axis`")
+        .variadic();
+    op.output("output", "the inputs' shape, with the sum of their sizes along `axis`");
     op.linear("inputs");
     op.param("axis", &Concat::axis, "axis to concatenate along; negative axes count from the end");
     op.backward_reads();

@@ -13,30 +13,32 @@ struct Pad : tenon::Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("x padded, or cropped, at both ends of each axis");
+    op.doc("x padded or cropped at both ends of each axis (ONNX Pad)");
     op.types(tenon::every_type);
-    op.input("x", "one axis for each value of `before`, or any rank with `axes`");
+    op.input("x", "one axis for each value of `before`, or any shape if `axes` is set");
     describe_argument(op, "widths",
-                      "[2 n]; all values of before, then all of after; replaces the parameters "
-                      "`before` and `after`");
+                      "[2 * n]; n values of `before`, then n of `after`; replaces both parameters");
     op.input("fill", "scalar or [1]; replaces the parameter `value`").optional();
     describe_argument(op, "along", "[n]; replaces the parameter `axes`");
-    op.output("y", "x's sizes plus before plus after");
+    op.output("y", "x's sizes + `before` + `after` along each axis");
     op.linear("x").when("mode", "edge", "reflect", "wrap");
-    op.param("before", &Pad::before,
-             "number of elements to add at the start of each axis; negative: to remove");
-    op.param("after", &Pad::after,
-             "number of elements to add at the end of each axis; negative: to remove");
+    op.param(
+        "before", &Pad::before,
+        "number of elements added at the start of each axis; negative: number of elements removed");
+    op.param(
+        "after", &Pad::after,
+        "number of elements added at the end of each axis; negative: number of elements removed");
     op.param("mode", &Pad::mode,
-             "constant: `value`; edge: the nearest element; reflect: mirrored without repeating "
-             "the edge; wrap: continued from the "
-             "opposite end")
+             "added elements: constant: `value`; edge: the nearest element; reflect: x mirrored "
+             "without repeating its edge; wrap: x continued from its opposite end")
         .one_of({{"constant", PadMode::constant},
                  {"edge", PadMode::edge},
                  {"reflect", PadMode::reflect},
                  {"wrap", PadMode::wrap}});
-    op.param("value", &Pad::value, "padding value for mode constant");
-    op.param("axes", &Pad::axes, "axes to which before and after apply; empty: all axes");
+    op.param("value", &Pad::value, "value of the added elements if mode is constant");
+    op.param("axes", &Pad::axes,
+             "axes to which `before` and `after` apply; negative axes count from the end; empty: "
+             "all axes");
     op.backward_reads("widths", "along");
     op.example({{"x", {2, 3}}}, {{"before", {0, 1}}, {"after", {1, 1}}});
     op.example({{"x", {2, 3}},

@@ -20,31 +20,34 @@ struct Slice : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "every step-th element of x from begin to end (exclusive) along each axis, as "
-        "x[begin:end:step] in Python. Slices of rows keep "
-        "the storage format of a csr or row_sparse x; other slices are dense");
+        "elements of x from `begin` to `end` (exclusive) in steps of `step` along each axis, as "
+        "x[begin:end:step] in Python. Slices of rows keep the storage format of csr or row_sparse "
+        "x; other slices are dense");
     op.types(tenon::every_type);
     op.input("x", "any shape");
     describe_argument(op, "begins", "[n]; replaces the parameter `begin`");
     describe_argument(op, "ends", "[n]; replaces the parameter `end`");
     describe_argument(op, "along", "[n]; replaces the parameter `axes`");
     describe_argument(op, "steps", "[n]; replaces the parameter `step`");
-    op.output("y", "the selected elements");
+    op.output(
+        "y",
+        "x's number of dimensions, with size ceil((end - begin) / step) along each sliced axis");
     op.linear("x");
     op.param("begin", &Slice::begin,
              "first index along each axis; negative indices count from the end, and indices out of "
-             "range are clamped");
+             "range are clamped to the axis");
     op.param("end", &Slice::end,
-             "index after the last one along each axis; negative indices count from the end, and "
-             "indices out of range are clamped");
-    op.param(
-        "step", &Slice::step,
-        "distance between selected elements, not 0; negative: backwards; empty: 1 for all axes");
+             "end of the range along each axis (exclusive); negative indices count from the end, "
+             "and indices out of range are clamped to the axis");
+    op.param("step", &Slice::step,
+             "distance between selected elements along each axis, not 0; negative: from begin "
+             "backwards; empty: 1 for all axes");
     op.param("axes", &Slice::axes,
-             "axes to slice; empty: the first axes, one for each value of `begin`");
+             "axes to slice; negative axes count from the end; empty: the first axes, one for each "
+             "value of `begin`");
     op.param("clamp_begin", &Slice::clamp_begin,
-             "if step is negative, clamp a begin before the first element to it, as in ONNX; "
-             "false: select nothing, as in Python");
+             "for a negative step, clamp a begin before the first element to the first element, as "
+             "in ONNX; false: select nothing, as in Python");
     op.backward_reads("begins", "ends", "along", "steps");
     op.example({{"x", {3, 4}}}, {{"begin", {0, 1}}, {"end", {2, 4}}});
     op.example({{"x", {3, 4}},

@@ -12,17 +12,18 @@ struct Split : tenon::Operator {
   bool uneven = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("x split along an axis into sections of equal size, or of the given sizes");
+    op.doc("x split along `axis` into `sections` sections of equal size, or of the sizes `sizes`");
     op.types(tenon::every_type);
     op.input("x", "at least one dimension");
     describe_argument(op, "part_sizes", "[sections]; replaces the parameter `sizes`");
-    op.output("part", "one section of x, in order").count(&Split::sections);
+    op.output("part", "sections of x in order: x's shape with the section's size along `axis`")
+        .count(&Split::sections);
     op.param("sections", &Split::sections, "number of sections").required().at_least(1);
     op.param("axis", &Split::axis, "axis to split along; negative axes count from the end");
     op.param("sizes", &Split::sizes, "size of each section along the axis; empty: equal sizes");
-    op.param("uneven", &Split::uneven,
-             "make the last section smaller if x cannot be split into equal sections, instead of "
-             "failing");
+    op.param(
+        "uneven", &Split::uneven,
+        "if x cannot be split into equal sections, make the last section smaller; false: fail");
     op.backward_reads("part_sizes");
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
     op.onnx("", "Split")

@@ -10,7 +10,7 @@ struct Trilu : tenon::Operator {
   std::int64_t diagonal = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("upper or lower triangle of each matrix, with zeros elsewhere");
+    op.doc("upper or lower triangle of each matrix, with zeros elsewhere (torch.triu, torch.tril)");
     op.types(tenon::every_type);
     op.input("x", "[..., rows, columns]");
     describe_argument(op, "offset", "one element; replaces the parameter `diagonal`");
