@@ -38,7 +38,7 @@ struct WithActivation : tenon::Operator {
   static constexpr void describe_activation(auto& op) {
     using Kind = ActivationKind;
     op.param("activation", &WithActivation::activation,
-             "activation applied to the result: the operator of that name, or none")
+             "activation function: the operator of this name, or none")
         .one_of({{"none", Kind::none},
                  {"relu", Kind::relu},
                  {"leaky_relu", Kind::leaky_relu},
@@ -46,9 +46,10 @@ struct WithActivation : tenon::Operator {
                  {"sigmoid", Kind::sigmoid},
                  {"tanh", Kind::tanh},
                  {"clip", Kind::clip}});
-    op.param("slope", &WithActivation::slope, "slope of leaky_relu for negative numbers");
-    op.param("low", &WithActivation::low, "lower bound of clip");
-    op.param("high", &WithActivation::high, "upper bound of clip");
+    op.param("slope", &WithActivation::slope,
+             "slope of leaky_relu for negative x; ignored by other activations");
+    op.param("low", &WithActivation::low, "lower bound of clip; ignored by other activations");
+    op.param("high", &WithActivation::high, "upper bound of clip; ignored by other activations");
   }
 
   void configure() {

@@ -40,20 +40,19 @@ struct Attention : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "scaled dot-product attention: softmax(scale * query key^T + mask) value for each head; "
-        "computed in at least float32 and rounded "
-        "once");
+        "scaled dot-product attention: softmax(scale * query @ key^T + mask) @ value for each "
+        "head; computed in float32 or wider and rounded once");
     op.input("query", "[batch, q_heads, queries, size] or [batch, queries, q_heads * size]");
     op.input("key",
              "[batch, kv_heads, keys, size] or [batch, keys, kv_heads * size]; kv_heads divides "
              "q_heads");
     op.input("value",
-             "[batch, kv_heads, keys, value_size] or [batch, keys, kv_heads * value_size]; "
-             "infinities and NaN may also reach queries that do "
-             "not attend to them, if other queries do");
+             "[batch, kv_heads, keys, value_size] or [batch, keys, kv_heads * value_size]; an "
+             "infinity or NaN in the value of a key that any query attends to may propagate to the "
+             "output of all queries");
     op.input("mask",
-             "added to the scores; boolean: false where a query does not attend to a key; "
-             "broadcasts to [batch, q_heads, queries, keys]")
+             "broadcasts to [batch, q_heads, queries, past + keys]; added to the scores; boolean: "
+             "false where a query does not attend to a key")
         .optional()
         .types(tenon::floating + tenon::Types{tenon::boolean});
     op.input("past_key", "[batch, kv_heads, past, size]; cached keys that precede key").optional();
@@ -76,22 +75,22 @@ struct Attention : tenon::Operator {
     op.param("kv_heads", &Attention::kv_heads,
              "number of heads of key and value; required if query has three dimensions")
         .at_least(0);
-    op.param("scale", &Attention::scale, "factor of query key^T; 0: 1 / sqrt(size)").at_least(0);
+    op.param("scale", &Attention::scale, "factor of query @ key^T; 0: 1 / sqrt(size)").at_least(0);
     op.param("softcap", &Attention::softcap,
-             "limit c of the scores, as c * tanh(score / c); 0: no limit")
+             "limit c of the scores: each score becomes c * tanh(score / c); 0: no limit")
         .at_least(0);
     op.param("causal", &Attention::causal,
-             "causal mask: query i attends to keys up to position past + i, or lengths - queries + "
-             "i if lengths is set");
+             "causal mask: query i attends to keys at positions 0 to past + i, or 0 to lengths - "
+             "queries + i if lengths is present");
     op.param("left_window", &Attention::left_window,
              "number of keys before its own position that a query attends to; -1: all")
         .at_least(-1);
     op.param("right_window", &Attention::right_window,
              "number of keys after its own position that a query attends to; -1: all")
         .at_least(-1);
-    op.param(
-          "scores_are", &Attention::scores_are,
-          "stage of the output scores: scaled products, after softcap, after mask or after softmax")
+    op.param("scores_are", &Attention::scores_are,
+             "stage of the output scores: scaled: scale * query @ key^T; capped: after `softcap`; "
+             "masked: after mask; softmax: after softmax")
         .one_of({{"scaled", Scores::scaled},
                  {"capped", Scores::capped},
                  {"masked", Scores::masked},

@@ -31,19 +31,20 @@ struct FusedAttention : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "softmax(query key^T * scale + mask) value for each head; bit-identical to transpose, "
-        "matmul, mul or div, add and softmax in "
-        "sequence; inference on the CPU only, not differentiable");
+        "attention: softmax(query @ key^T * scale + mask) @ value for each head; bit-identical to "
+        "transpose, matmul, mul or div, add and softmax in sequence; inference on the CPU only, "
+        "not differentiable");
     op.types({tenon::f32});
     op.input("query", "[batch, queries, heads, size]");
     op.input("key", "[batch, keys, heads, size]");
     op.input("value", "[batch, keys, heads, value_size]");
-    op.input("mask", "added to the scaled products; broadcasts to [batch, heads, queries, keys]")
+    op.input("mask", "broadcasts to [batch, heads, queries, keys]; added to the scores").optional();
+    op.input("scale",
+             "one element; factor of query @ key^T, or divisor if `divide` is set; default: 1")
         .optional();
-    op.input("scale", "one element; factor or divisor of query key^T").optional();
     op.output("output", "[batch, queries, heads, value_size]");
     op.param("divide", &FusedAttention::divide,
-             "divide query key^T by scale instead of multiplying");
+             "divide query @ key^T by scale; false: multiply by it");
     TENON_ATTENTION_OF(op, "attention",
                        "matmul(" TENON_HEADS("q") ", " TENON_HEADS("k") "; transpose_b=true)");
     TENON_ATTENTION_OF(op, "attention_of_columns",

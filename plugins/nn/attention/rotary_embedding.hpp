@@ -27,11 +27,13 @@ struct RotaryEmbedding : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "rotary position embedding: pairs (a, b) of each head's first features become (cos a - sin "
-        "b, sin a + cos b)");
+        "rotary position embedding (RoPE): pairs (a, b) of the first features of each head become "
+        "(cos * a - sin * b, sin * a + cos * b)");
     op.input("data", "[batch, heads, steps, size] or [batch, steps, heads * size]");
-    op.input("cos", "[positions, pairs] if positions is set, otherwise [batch, steps, pairs]");
-    op.input("sin", "same shape as cos");
+    op.input("cos",
+             "[rows, pairs] if positions is present, otherwise [batch, steps, pairs]; cosine of "
+             "the rotation angle of each pair");
+    op.input("sin", "same shape as cos; sine of the rotation angle of each pair");
     op.input("positions", "[batch, steps]; row indices into cos and sin")
         .optional()
         .types({tenon::i64});
@@ -40,11 +42,10 @@ struct RotaryEmbedding : tenon::Operator {
              "number of heads; required if data has three dimensions")
         .at_least(0);
     op.param("rotary_size", &RotaryEmbedding::rotary_size,
-             "number of rotated features of each head, even; 0: all")
+             "number of rotated features of each head, 2 * pairs; 0: all")
         .at_least(0);
     op.param("interleaved", &RotaryEmbedding::interleaved,
-             "pairs are adjacent features; false: b follows a at a distance of half the rotated "
-             "features");
+             "a and b are adjacent features; false: b is at distance `rotary_size` / 2 after a");
     op.backward_reads("data", "cos", "sin", "positions");
     op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
     op.example({{"data", {1, 2, 8}},

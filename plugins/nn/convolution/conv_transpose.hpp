@@ -41,36 +41,38 @@ struct ConvTranspose : tenon::Operator {
         .at_least(1)
         .at_most(Window::max_number);
     op.param("pad", &ConvTranspose::pad,
-             "elements cropped at both ends of each spatial axis; one value applies to all axes; "
-             "default: 0")
+             "number of elements cropped at both ends of each spatial axis of output, as torch's "
+             "padding; one value applies to all axes; default: 0")
         .at_least(0)
         .at_most(Window::max_number);
     op.param("pad_end", &ConvTranspose::pad_end,
-             "elements cropped after each spatial axis; default: same as `pad`")
+             "number of elements cropped at the end of each spatial axis of output; one value "
+             "applies to all axes; default: same as `pad`")
         .at_least(0)
         .at_most(Window::max_number);
     op.param("pad_mode", &ConvTranspose::pad_mode,
-             "given: crop by `pad` and `pad_end`; same: crop output to axis * stride elements, "
-             "with the larger half cropped at the end "
-             "(same_upper) or at the start (same_lower)")
+             "cropping mode, as ONNX's auto_pad: given: `pad` and `pad_end`; same_upper, "
+             "same_lower: output is cropped to axis * stride elements, with the larger half "
+             "cropped at the end (same_upper) or at the start (same_lower)")
         .one_of({{"given", Padding::from_parameters},
                  {"same_upper", Padding::same_upper},
                  {"same_lower", Padding::same_lower}});
     op.param("dilate", &ConvTranspose::dilate,
-             "distance between taps of the kernel; one value applies to all axes; default: 1")
+             "distance between kernel elements along each spatial axis; one value applies to all "
+             "axes; default: 1")
         .at_least(1)
         .at_most(Window::max_number);
     op.param("output_padding", &ConvTranspose::output_padding,
-             "additional elements at the end of each spatial axis of output, fewer than `stride`; "
-             "one value applies to all axes; default: "
-             "0")
+             "number of additional elements at the end of each spatial axis of output, less than "
+             "`stride`; one value applies to all axes; default: 0")
         .at_least(0)
         .at_most(Window::max_number);
     op.param("groups", &ConvTranspose::groups,
              "number of channel groups; output channels of a group depend only on data channels of "
              "the same group")
         .at_least(1);
-    op.param("no_bias", &ConvTranspose::no_bias, "omit bias");
+    op.param("no_bias", &ConvTranspose::no_bias,
+             "no bias is added, and the input bias must be absent");
     op.kernels_elsewhere();
     op.linear("data", "weight");
     op.linear("bias");

@@ -45,14 +45,16 @@ struct ConvolutionLayer : Base {
                                        "zero padding on both sides of each spatial axis; one value "
                                        "applies to all axes; default: 0");
     op.param("dilate", &ConvolutionLayer::dilate,
-             "distance between taps of the kernel; one value applies to all axes; default: 1")
+             "distance between kernel elements along each spatial axis; one value applies to all "
+             "axes; default: 1")
         .at_least(1)
         .at_most(Window::max_number);
     op.param("groups", &ConvolutionLayer::groups,
              "number of channel groups; output channels of a group depend only on data channels of "
              "the same group")
         .at_least(1);
-    op.param("no_bias", &ConvolutionLayer::no_bias, "omit bias");
+    op.param("no_bias", &ConvolutionLayer::no_bias,
+             "no bias is added, and the input bias must be absent");
     op.kernels_elsewhere();
   }
 

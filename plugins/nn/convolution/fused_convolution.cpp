@@ -8,11 +8,10 @@
 struct FusedConvolution : ConvolutionLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "activation(convolution of data with weight + bias + addend); bit-identical to "
-        "convolution, add and the activation's operator in "
-        "sequence; inference on the CPU only, not differentiable");
+        "activation(convolution(data, weight, bias) + addend); bit-identical to convolution, add "
+        "and the activation's operator in sequence; inference on the CPU only, not differentiable");
     describe_tensors(op);
-    op.input("addend", "added before the activation; same shape as output").optional();
+    op.input("addend", "same shape as output; added before the activation; default: 0").optional();
     describe_parameters(op);
     describe_activation(op);
     TENON_FUSE(op, "convolution", "fused_convolution");

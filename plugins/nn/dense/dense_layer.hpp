@@ -26,7 +26,8 @@ struct DenseLayer : Base {
     describe_other_parameters(op);
   }
   static constexpr void describe_other_parameters(auto& op) {
-    op.param("no_bias", &DenseLayer::no_bias, "omit bias");
+    op.param("no_bias", &DenseLayer::no_bias,
+             "no bias is added, and the input bias must be absent");
     op.param("flatten", &DenseLayer::flatten,
              "flatten all axes of data but the first into features; false: only the last axis has "
              "the features");

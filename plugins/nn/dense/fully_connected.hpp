@@ -6,7 +6,7 @@
 
 struct FullyConnectedShapes : DenseLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
-    op.doc("fully connected layer: output = data * weight^T + bias");
+    op.doc("fully connected layer: output = data @ weight^T + bias (torch.nn.Linear)");
     op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
     op.linear("data", "weight");

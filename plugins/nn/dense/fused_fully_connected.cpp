@@ -11,12 +11,11 @@
 struct FusedFullyConnected : DenseLayer<WithActivation> {
   static constexpr void describe(auto& op) {
     op.doc(
-        "activation(data * weight^T + bias + addend); bit-identical to fully_connected, add and "
-        "the activation's operator in sequence; "
-        "inference on the CPU only, not differentiable");
+        "activation(data @ weight^T + bias + addend); bit-identical to fully_connected, add and "
+        "the activation's operator in sequence; inference on the CPU only, not differentiable");
     op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
-    op.input("addend", "added before the activation; same shape as output").optional();
+    op.input("addend", "same shape as output; added before the activation; default: 0").optional();
     op.param("num_hidden", &FusedFullyConnected::num_hidden,
              "number of output features; 0: the number of rows of weight")
         .at_least(0);

@@ -8,12 +8,15 @@
 
 struct MeanSquaredError : Loss {
   static constexpr void describe(auto& op) {
-    op.doc("mean squared error: (prediction - target)^2, averaged over all elements");
+    op.doc(
+        "mean squared error: (prediction - target)^2, reduced over all elements "
+        "(torch.nn.MSELoss)");
     op.input("prediction", "any shape");
     op.input("target", "same shape as prediction");
     op.output("loss", "scalar; same shape as prediction if `reduction` is none");
-    describe_reduction(
-        op, "mean or sum over all elements (0 if there are none), or none: one loss per element");
+    describe_reduction(op,
+                       "reduction of the losses of all elements: mean or sum (0 for no elements), "
+                       "or none: one loss per element");
     op.backward_reads("prediction", "target");
     op.example({{"prediction", {2, 3}}, {"target", {2, 3}}});
   }

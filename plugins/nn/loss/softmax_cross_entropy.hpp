@@ -8,13 +8,16 @@
 
 struct SoftmaxCrossEntropy : Loss {
   static constexpr void describe(auto& op) {
-    op.doc("cross-entropy loss with softmax: -log(softmax(logits)) at each sample's label");
+    op.doc(
+        "cross-entropy loss: -log(softmax(logits)[label]) for each sample, reduced over the "
+        "samples (torch.nn.CrossEntropyLoss)");
     op.input("logits", "[samples, classes]");
     op.input("labels", "[samples]; class indices from 0 to classes - 1").types(tenon::integral);
     op.output("loss", "scalar; [samples] if `reduction` is none");
-    op.output("probabilities", "softmax of logits").hidden();
-    describe_reduction(
-        op, "mean or sum over the samples (0 if there are none), or none: one loss per sample");
+    op.output("probabilities", "[samples, classes]; softmax of logits").hidden();
+    describe_reduction(op,
+                       "reduction of the losses of all samples: mean or sum (0 for no samples), or "
+                       "none: one loss per sample");
     op.backward_reads("labels", "probabilities");
     op.example({{"logits", {2, 3}}, {"labels", {2}, tenon::i64, {2, 0}}});
   }

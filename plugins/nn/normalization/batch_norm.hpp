@@ -16,25 +16,25 @@ struct BatchNorm : tenon::Operator {
         "batch normalization: gamma * (data - mean) / sqrt(variance + epsilon) + beta for each "
         "channel, with the batch's mean and "
         "variance in training and the moving ones otherwise");
-    op.input("data", "[batch, channels, ...]; channels at `axis`");
+    op.input("data", "[batch, channels, ...], or another shape with the channels at `axis`");
     op.input("gamma", "[channels]; scale").initial(1);
     op.input("beta", "[channels]; offset").weight();
     op.output("output", "same shape as data");
     op.output("mean", "[channels]; the subtracted mean").hidden();
     op.output("inverse_std", "[channels]; 1 / sqrt(variance + epsilon)").hidden();
     op.state("moving_mean",
-             "[channels]; running mean, updated in training to momentum * moving_mean + (1 - "
-             "momentum) * mean of the batch");
+             "[channels]; running mean: in training momentum * moving_mean + (1 - momentum) * mean "
+             "of the batch");
     op.state("moving_var",
-             "[channels]; running variance, updated in training to momentum * moving_var + (1 - "
-             "momentum) * variance of the batch "
-             "(divided by n)")
+             "[channels]; running variance: in training momentum * moving_var + (1 - momentum) * "
+             "biased variance of the batch")
         .initial(1);
     op.param("axis", &BatchNorm::axis, "channel axis; negative axes count from the end")
         .at_least(-8)
         .at_most(7);
     op.param("momentum", &BatchNorm::momentum,
-             "fraction of the moving statistics that one training step retains")
+             "fraction of the moving statistics that a training step retains, as in ONNX: 1 minus "
+             "torch's momentum")
         .at_least(0)
         .at_most(1);
     op.param("epsilon", &BatchNorm::epsilon, "added to the variance").greater_than(0);

@@ -13,7 +13,7 @@ struct Dropout : tenon::Operator {
     op.types({tenon::f32});
     op.input("data", "any shape");
     op.output("output", "same shape as data");
-    op.output("mask", "0 or 1/(1-p) for each element").hidden();
+    op.output("mask", "same shape as data; 0 or 1/(1-p) for each element").hidden();
     op.param("p", &Dropout::p, "probability of zeroing an element").at_least(0).less_than(1);
     op.inplace("data", "output");
     op.backward_inplace("output", "data");

@@ -17,11 +17,11 @@ struct LayerNorm : tenon::Operator {
         "and variance over the axes from `axis` "
         "to the last");
     op.input("data", "at least one dimension");
-    op.input("gamma", "scale; data's shape from `axis` on").initial(1);
-    op.input("beta", "offset; data's shape from `axis` on").weight();
+    op.input("gamma", "sizes of data from `axis` to the last; scale").initial(1);
+    op.input("beta", "sizes of data from `axis` to the last; offset").weight();
     op.output("output", "same shape as data");
-    op.output("mean", "the subtracted mean; data's shape before `axis`").hidden();
-    op.output("inverse_std", "1 / sqrt(variance + epsilon); data's shape before `axis`").hidden();
+    op.output("mean", "sizes of data before `axis`; the subtracted mean").hidden();
+    op.output("inverse_std", "sizes of data before `axis`; 1 / sqrt(variance + epsilon)").hidden();
     op.param("axis", &LayerNorm::axis,
              "first of the axes to normalize over; negative axes count from the end")
         .at_least(-8)

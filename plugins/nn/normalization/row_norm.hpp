@@ -36,7 +36,7 @@ struct RmsNorm : RowNorm {
         "root mean square normalization: gamma * data / sqrt(mean(data^2) + epsilon), with the "
         "mean over the axes from `axis` to the last");
     op.input("data", "at least one dimension");
-    op.input("gamma", "scale; data's shape from `axis` on").initial(1);
+    op.input("gamma", "sizes of data from `axis` to the last; scale").initial(1);
     op.output("output", "same shape as data");
     op.param("axis", &RmsNorm::axis,
              "first of the axes to normalize over; negative axes count from the end")

@@ -34,7 +34,7 @@ struct MaxUnpool : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc(
         "inverse of max_pool: the elements of data at the positions in indices, and zeros "
-        "elsewhere");
+        "elsewhere (torch.nn.MaxUnpool2d)");
     op.input("data",
              "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("indices",
@@ -42,13 +42,15 @@ struct MaxUnpool : tenon::Operator {
              "- pad - pad_end ...], as max_pool "
              "returns them")
         .types({tenon::i64});
-    op.input("sizes", "[batch, channels, spatial sizes ...]; replaces the parameter `size`")
+    op.input("sizes",
+             "[number of dimensions of data]; shape [batch, channels, spatial sizes ...] of "
+             "output; replaces the parameter `size`")
         .optional()
         .on_cpu()
         .types({tenon::i64});
     op.output("output",
-              "[batch, channels, spatial sizes ...]: `size`, or stride * (axis - 1) + kernel - pad "
-              "- pad_end by default");
+              "[batch, channels, spatial sizes ...]; spatial sizes: `size`, or by default stride * "
+              "(axis - 1) + kernel - pad - pad_end");
     op.param("kernel", &MaxUnpool::kernel, "window size along each spatial axis, 1 to 3 values")
         .required()
         .at_least(1)
@@ -58,10 +60,13 @@ struct MaxUnpool : tenon::Operator {
              "same as `kernel`")
         .at_least(1)
         .at_most(Window::max_number);
-    op.param("pad", &MaxUnpool::pad, "`pad` of max_pool; one value applies to all axes; default: 0")
+    op.param("pad", &MaxUnpool::pad,
+             "padding of the max pooling on both sides of each spatial axis; one value applies to "
+             "all axes; default: 0")
         .at_least(0)
         .at_most(Window::max_number);
-    op.param("pad_end", &MaxUnpool::pad_end, "`pad_end` of max_pool; default: same as `pad`")
+    op.param("pad_end", &MaxUnpool::pad_end,
+             "padding of the max pooling after each spatial axis; default: same as `pad`")
         .at_least(0)
         .at_most(Window::max_number);
     op.param("size", &MaxUnpool::size,

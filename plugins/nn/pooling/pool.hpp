@@ -70,13 +70,13 @@ struct WindowPool : tenon::Operator {
         .at_most(Window::max_number);
     describe_padding<WindowPool>(op, padding);
     op.param("dilate", &WindowPool::dilate,
-             "distance between taps of the window; one value applies to all axes; default: 1")
+             "distance between window elements along each spatial axis; one value applies to all "
+             "axes; default: 1")
         .at_least(1)
         .at_most(Window::max_number);
     op.param("ceil_mode", &WindowPool::ceil_mode,
-             "round the number of output positions up instead of down; the last window may extend "
-             "past the padding, but starts before "
-             "the end of data");
+             "round the number of output positions up; the last window may extend past the "
+             "padding, but starts before the end of data; false: round down");
     op.kernels_elsewhere();
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 4, 4}}}, {{"kernel", {2, 2}}});
@@ -148,19 +148,20 @@ struct MaxPool : WindowPool {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "max pooling over 1 to 3 spatial axes: the maximum of each window, or NaN if it contains "
-        "one; the gradient goes to the first "
-        "maximum, or the first NaN");
+        "max pooling over 1 to 3 spatial axes: the maximum of each window, or NaN if an element is "
+        "NaN; the gradient goes to the first maximum, or the first NaN");
     op.types(tenon::floating + tenon::Types{tenon::i8, tenon::u8});
     describe_windows(op,
-                     "padding on both sides of each spatial axis, never the maximum, smaller than "
-                     "the window; one value applies to all axes; "
-                     "default: 0");
-    op.output("indices", "flat index into data of each window's first NaN, or of its first maximum")
+                     "padding on both sides of each spatial axis, ignored by the maximum, smaller "
+                     "than the window; one value applies to all axes; default: 0");
+    op.output("indices",
+              "same shape as output; flat index of the maximum of each window in the whole of "
+              "data, the first among equal ones, or of the first NaN")
         .hidden_when("return_indices", false);
-    op.param("return_indices", &MaxPool::return_indices, "return the second output, indices");
+    op.param("return_indices", &MaxPool::return_indices, "compute the output indices");
     op.param("column_major", &MaxPool::column_major,
-             "compute indices with the first spatial axis of a channel varying fastest");
+             "indices count the elements of a channel in column-major order, first spatial axis "
+             "fastest; false: in row-major order");
     op.backward_reads("data");
     op.example(
         {{"data", {1, 2, 5, 4}}},
@@ -220,8 +221,8 @@ struct GlobalPool : tenon::Operator {
 struct GlobalMaxPool : GlobalPool {
   static constexpr void describe(auto& op) {
     op.doc(
-        "global max pooling: the maximum of each channel of each sample, or NaN if the channel "
-        "contains one");
+        "global max pooling: the maximum of each channel of each sample, or NaN if an element is "
+        "NaN");
     describe_window(op);
     op.backward_reads("data");
     op.onnx("", "GlobalMaxPool");

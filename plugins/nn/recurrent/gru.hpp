@@ -58,14 +58,18 @@ struct GruLayer : Recurrent {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "gated recurrent units: h = (1 - z) g(candidate) + z h for each step, with gates in the "
-        "order z, r, h");
-    describe_inputs(op, "[directions, 3 * hidden, features]; rows of z, r and h");
+        "gated recurrent unit (GRU), as in ONNX: z = f(W_z x + R_z h + b_z), r = f(W_r x + R_r h + "
+        "b_r), h = (1 - z) * g(W_h x + R_h (r * h) + b_h) + z * h for each step; W is weight, R is "
+        "recurrent, b is the sum of both biases");
+    describe_inputs(op,
+                    "[directions, 3 * hidden, features]; rows of z (update gate), r (reset gate) "
+                    "and h (new state)");
     describe_outputs(op);
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h");
     op.param("linear_before_reset", &GruLayer::linear_before_reset,
-             "multiply r with recurrent * h + bias; false: with h");
+             "multiply r by the product of recurrent and h plus its bias, as torch.nn.GRU; false: "
+             "multiply r by h before the product");
     op.example({{"data", {3, 2, 4}},
                 {"weight", {1, 15, 4}},
                 {"recurrent", {1, 15, 5}},

@@ -43,15 +43,19 @@ struct LstmLayer : Recurrent {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "long short-term memory: c = f c + i g(candidate), h = o h(c) for each step, with gates in "
-        "the order i, o, f, c");
-    describe_inputs(op, "[directions, 4 * hidden, features]; rows of i, o, f and c");
-    op.input("initial_c", "initial cell state, with the shape of initial_h; default: 0").optional();
+        "long short-term memory (LSTM), as in ONNX: i, o, f = sigmoid(W x + R h + b + peephole "
+        "term), c = f * c + i * tanh(W_c x + R_c h + b_c), h = o * tanh(c) for each step; W is "
+        "weight, R is recurrent, b is the sum of both biases");
+    describe_inputs(op,
+                    "[directions, 4 * hidden, features]; rows of i (input gate), o (output gate), "
+                    "f (forget gate) and c (new cell)");
+    op.input("initial_c", "same shape as initial_h; initial cell state; default: 0").optional();
     op.input("peepholes",
-             "[directions, 3 * hidden]; weights of the cells in the gates i, o and f; default: 0")
+             "[directions, 3 * hidden]; peephole weights, by which the cell state enters the gates "
+             "i, o and f; default: 0")
         .optional();
     describe_outputs(op);
-    op.output("last_c", "final cell state of each sample, with the shape of initial_h");
+    op.output("last_c", "same shape as initial_h; final cell state of each sample");
     describe_parameters(op);
     op.backward_reads("data", "weight", "recurrent", "bias", "lengths", "initial_h", "initial_c",
                       "peepholes");

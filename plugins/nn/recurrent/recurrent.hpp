@@ -20,27 +20,25 @@ struct Recurrent : tenon::Operator {
              "[steps, batch, features], or [batch, steps, features] if `batch_first` is set");
     op.input("weight", gates);
     op.input("recurrent",
-             "[directions, gates * hidden, hidden]; weights of the hidden state, with gates in the "
-             "order of weight");
-    op.input("bias",
-             "[directions, 2 * gates * hidden]; biases of weight, then of recurrent; default: 0")
+             "[directions, rows, hidden], where rows is size 1 of weight; weights of the hidden "
+             "state, rows in the order of weight");
+    op.input("bias", "[directions, 2 * rows]; biases of weight, then of recurrent; default: 0")
         .optional();
     op.input("lengths",
-             "[batch]; number of steps of each sample, after which output is 0; default: all steps")
+             "[batch]; number of steps of each sample; output is 0 after them; default: all steps")
         .optional()
         .types({tenon::i32});
     op.input("initial_h",
              "[directions, batch, hidden], or [batch, directions, hidden] if `batch_first` is set; "
-             "default: 0")
+             "initial hidden state; default: 0")
         .optional();
   }
 
   static constexpr void describe_outputs(auto& op) {
     op.output("output",
-              "hidden states of all steps: [steps, directions, batch, hidden], or [batch, steps, "
-              "directions, hidden] if `batch_first` is "
-              "set");
-    op.output("last_h", "final hidden state of each sample, with the shape of initial_h");
+              "[steps, directions, batch, hidden], or [batch, steps, directions, hidden] if "
+              "`batch_first` is set; hidden states of all steps");
+    op.output("last_h", "same shape as initial_h; final hidden state of each sample");
   }
 
   static constexpr void describe_parameters(auto& op) {
@@ -59,11 +57,12 @@ struct Recurrent : tenon::Operator {
     op.param("activation_beta", &Recurrent::activation_beta,
              "beta of each activation function that has one, in order; default: as in ONNX");
     op.param("clip", &Recurrent::clip,
-             "bound of the arguments of activation functions, which are clipped to [-clip, clip]; "
-             "0: no clipping")
+             "bound of the arguments of the activation functions, which are clamped to [-clip, "
+             "clip]; 0: no bound")
         .at_least(0);
     op.param("batch_first", &Recurrent::batch_first,
-             "the batch is the first axis of data, output and the states");
+             "the first axis of data, output and the states is the batch, as ONNX's layout = 1; "
+             "false: the batch follows steps or directions");
   }
 
   static constexpr void describe_onnx(auto&& form) {

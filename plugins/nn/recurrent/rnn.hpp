@@ -8,7 +8,9 @@ struct RnnLayer : Recurrent {
   }  // ONNX's defaults; a single direction uses the first one
 
   static constexpr void describe(auto& op) {
-    op.doc("recurrent layer: h = f(weight x + recurrent h + bias) for each step");
+    op.doc(
+        "recurrent layer (RNN), as in ONNX: h = f(W x + R h + b) for each step; W is weight, R is "
+        "recurrent, b is the sum of both biases");
     describe_inputs(op, "[directions, hidden, features]");
     describe_outputs(op);
     describe_parameters(op);

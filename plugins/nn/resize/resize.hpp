@@ -24,15 +24,18 @@ struct Resize : tenon::Operator {
         "weighted sum of its neighbors");
     op.types(tenon::any_real);
     op.input("data", "any shape");
-    op.input("sizes", "one size for each of `axes`; replaces the parameter `size`")
+    op.input("sizes", "[n], one size for each of the n `axes`; replaces the parameter `size`")
         .optional()
         .on_cpu()
         .types({tenon::i64});
-    op.input("scales", "one scale for each of `axes`; replaces the parameter `scale`")
+    op.input("scales", "[n], one scale for each of the n `axes`; replaces the parameter `scale`")
         .optional()
         .on_cpu()
         .types({tenon::f32});
-    op.input("roi", "replaces the parameter `region`").optional().on_cpu().types({tenon::f32});
+    op.input("roi", "[2 * n]; replaces the parameter `region`")
+        .optional()
+        .on_cpu()
+        .types({tenon::f32});
     op.output("output", "data's shape with new sizes along `axes`");
     op.param("size", &Resize::size, "size of output along each of `axes`").at_least(0);
     op.param("scale", &Resize::scale,
@@ -65,21 +68,26 @@ struct Resize : tenon::Operator {
                  {"floor", Rounding::floor},
                  {"ceil", Rounding::ceil}});
     op.param("aspect", &Resize::aspect,
-             "stretch: use `size` as is; not_larger, not_smaller: keep the aspect ratio, with no "
-             "axis larger, or smaller, than `size`")
+             "stretch: use `size` as is; not_larger, not_smaller: keep the aspect ratio, so that "
+             "no axis is larger (not_larger) or smaller (not_smaller) than `size`")
         .one_of({{"stretch", Aspect::stretch},
                  {"not_larger", Aspect::not_larger},
                  {"not_smaller", Aspect::not_smaller}});
     op.param("antialias", &Resize::antialias,
-             "widen the kernel along axes that shrink; not for method nearest");
+             "antialiasing: widen the interpolation kernel along axes that shrink; not for method "
+             "nearest");
     op.param("exclude_outside", &Resize::exclude_outside,
-             "give elements outside of data no weight; false: repeat the elements at the edges");
-    op.param("cubic_coefficient", &Resize::cubic_coefficient, "coefficient a of the cubic kernel");
+             "weight of elements outside of data is 0, and the other weights are normalized to sum "
+             "1; false: the elements at the edges are repeated");
+    op.param("cubic_coefficient", &Resize::cubic_coefficient,
+             "coefficient a of the cubic convolution kernel (Keys), as in ONNX");
     op.param("region", &Resize::region,
-             "start along each of `axes`, then end along each of `axes`, in units of data's size; "
-             "only for coordinates tf_crop_and_resize");
-    op.param("extrapolation_value", &Resize::extrapolation_value,
-             "value outside of data; only for coordinates tf_crop_and_resize");
+             "crop region: start along each of `axes`, then end along each of `axes`, normalized "
+             "to 0 for the first and 1 for the last element of data; only for coordinates "
+             "tf_crop_and_resize");
+    op.param(
+        "extrapolation_value", &Resize::extrapolation_value,
+        "output value at coordinates outside of data; only for coordinates tf_crop_and_resize");
     op.backward_reads("sizes", "scales", "roi");
     op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 3, 4}}}, {{"scale", {1, 1, 2, 3}}, {"method", "linear"}});

@@ -46,21 +46,25 @@ struct Col2im : tenon::Operator {
   tenon::Ints size, kernel, stride, pad, pad_end, dilate;
 
   static constexpr void describe(auto& op) {
-    op.doc("image assembled from blocks, the inverse of im2col; overlapping elements are added");
-    op.input("data", "[batch, channels * elements of a block, blocks]");
-    op.input("sizes", "spatial sizes; replaces the parameter `size`")
+    op.doc(
+        "image assembled from blocks, the inverse of im2col; overlapping elements are added "
+        "(torch.nn.functional.fold)");
+    op.input("data", "[batch, channels * product of `kernel`, blocks]");
+    op.input("sizes", "[spatial axes]; replaces the parameter `size`")
         .optional()
         .on_cpu()
         .types({tenon::i64});
-    op.input("kernels", "block sizes; replaces the parameter `kernel`")
+    op.input("kernels", "[spatial axes]; replaces the parameter `kernel`")
         .optional()
         .on_cpu()
         .types({tenon::i64});
     op.output("output", "[batch, channels, size ...]");
-    op.param("size", &Col2im::size, "size of the image along each spatial axis")
+    op.param("size", &Col2im::size,
+             "size of the image along each spatial axis; required without the input sizes")
         .at_least(1)
         .at_most(1 << 20);
-    op.param("kernel", &Col2im::kernel, "size of a block along each spatial axis")
+    op.param("kernel", &Col2im::kernel,
+             "size of a block along each spatial axis; required without the input kernels")
         .at_least(1)
         .at_most(65535);
     op.param("stride", &Col2im::stride,
@@ -72,11 +76,13 @@ struct Col2im : tenon::Operator {
              "default: 0")
         .at_least(0)
         .at_most(65535);
-    op.param("pad_end", &Col2im::pad_end, "padding after each axis; default: same as `pad`")
+    op.param("pad_end", &Col2im::pad_end,
+             "padding after each axis; one value applies to all axes; default: same as `pad`")
         .at_least(0)
         .at_most(65535);
     op.param("dilate", &Col2im::dilate,
-             "distance between taps of a block; one value applies to all axes; default: 1")
+             "distance between block elements along each axis; one value applies to all axes; "
+             "default: 1")
         .at_least(1)
         .at_most(65535);
     op.backward_reads("sizes", "kernels");

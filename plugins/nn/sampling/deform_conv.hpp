@@ -101,23 +101,24 @@ struct DeformConvShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "deformable convolution over two axes: each tap reads data at a position shifted by "
-        "offset, interpolated bilinearly and "
-        "multiplied by mask");
+        "deformable convolution over two axes (torchvision.ops.deform_conv2d): each kernel element "
+        "reads data at a position shifted by offset, with bilinear interpolation, multiplied by "
+        "mask");
     op.input("data", "[batch, channels, height, width]");
-    op.input("weight", "[filters, channels / groups, kernel height, kernel width]");
+    op.input("weight", "[filters, channels / groups, kernel_height, kernel_width]");
     op.input("offset",
-             "[batch, 2 * offset_groups * taps, output height, output width]; row and column "
-             "offset of each tap");
+             "[batch, 2 * offset_groups * kernel_height * kernel_width, output_height, "
+             "output_width]; row and column offset of each kernel element, in elements of data");
     op.input("bias", "[filters]; default: 0").optional();
     op.input("mask",
-             "[batch, offset_groups * taps, output height, output width]; factor of each tap; "
-             "default: 1")
+             "[batch, offset_groups * kernel_height * kernel_width, output_height, output_width]; "
+             "factor of each kernel element; default: 1")
         .optional();
     op.output("output",
-              "[batch, filters, floor((axis + pad + pad_end - dilate * (kernel - 1) - 1) / stride) "
-              "+ 1 for both axes]");
-    op.param("stride", &DeformConvShapes::stride, "step of the filters along both axes; default: 1")
+              "[batch, filters, output_height, output_width]; along both axes floor((size + pad + "
+              "pad_end - dilate * (kernel - 1) - 1) / stride) + 1");
+    op.param("stride", &DeformConvShapes::stride,
+             "step of the filters along both axes; one value applies to both; default: 1")
         .at_least(1)
         .at_most(Window::max_number);
     op.param("pad", &DeformConvShapes::pad,
@@ -125,10 +126,12 @@ struct DeformConvShapes : tenon::Operator {
         .at_least(0)
         .at_most(Window::max_number);
     op.param("pad_end", &DeformConvShapes::pad_end,
-             "zero padding after each axis; default: same as `pad`")
+             "zero padding after each axis; one value applies to both; default: same as `pad`")
         .at_least(0)
         .at_most(Window::max_number);
-    op.param("dilate", &DeformConvShapes::dilate, "distance between taps of the kernel; default: 1")
+    op.param(
+          "dilate", &DeformConvShapes::dilate,
+          "distance between kernel elements along both axes; one value applies to both; default: 1")
         .at_least(1)
         .at_most(Window::max_number);
     op.param("groups", &DeformConvShapes::groups,
@@ -136,7 +139,7 @@ struct DeformConvShapes : tenon::Operator {
              "the same group")
         .at_least(1);
     op.param("offset_groups", &DeformConvShapes::offset_groups,
-             "number of groups of data channels, each with its own offset and mask")
+             "number of channel groups of data, each with its own offset and mask")
         .at_least(1);
     op.example({{"data", {1, 4, 5, 4}},
                 {"weight", {6, 2, 3, 2}},

@@ -135,24 +135,27 @@ struct GridSampleShapes : tenon::Operator {
   bool align_corners = false;
 
   static constexpr void describe(auto& op) {
-    op.doc("data sampled at the positions in grid, where -1 and 1 are the two ends of an axis");
-    op.input("data", "[batch, channels, spatial axes ...], 1 to 3 spatial axes");
+    op.doc(
+        "data interpolated at the normalized coordinates in grid, from -1 to 1 along each axis "
+        "(torch.nn.functional.grid_sample)");
+    op.input("data", "[batch, channels, sizes ...], 1 to 3 spatial axes");
     op.input("grid",
-             "[batch, spatial axes of output ..., number of spatial axes]; normalized coordinates, "
-             "that of data's last axis first");
-    op.output("output", "[batch, channels, spatial axes of grid ...]");
+             "[batch, output sizes ..., number of spatial axes]; normalized coordinates, first "
+             "that of data's last axis: (x, y) for two axes");
+    op.output("output", "[batch, channels, output sizes ...]");
     op.param("mode", &GridSampleShapes::mode,
              "interpolation: linear (two elements per axis), nearest, or cubic (four elements per "
              "axis)")
         .one_of({{"linear", Mode::linear}, {"nearest", Mode::nearest}, {"cubic", Mode::cubic}});
     op.param("padding", &GridSampleShapes::padding,
-             "elements outside of data: zeros, the nearest element at the border, or the "
-             "reflection of data")
+             "values outside of data: zeros; border: the nearest element; reflection: data "
+             "mirrored at its ends")
         .one_of({{"zeros", Outside::zeros},
                  {"border", Outside::border},
                  {"reflection", Outside::reflection}});
     op.param("align_corners", &GridSampleShapes::align_corners,
-             "-1 and 1 are the centers of the first and last element; false: their outer edges");
+             "coordinates -1 and 1 are the centers of the first and last element; false: their "
+             "outer edges");
     op.backward_reads("data", "grid");
     op.example({{"data", {1, 2, 4, 5}}, {"grid", {1, 3, 2, 2}}});
     op.example({{"data", {2, 1, 4}}, {"grid", {2, 3, 1}}},

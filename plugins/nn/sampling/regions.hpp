@@ -14,11 +14,13 @@ struct RegionPool : tenon::Operator {
   double spatial_scale = 1;
 
   static constexpr void describe_sizes(auto& op) {
-    op.output("output", "[regions, channels, height, width]");
-    op.param("height", &RegionPool::height, "height of each output region")
+    op.output("output", "[regions, channels, `height`, `width`]");
+    op.param("height", &RegionPool::height, "number of bins of a region along the rows")
         .at_least(1)
         .at_most(4096);
-    op.param("width", &RegionPool::width, "width of each output region").at_least(1).at_most(4096);
+    op.param("width", &RegionPool::width, "number of bins of a region along the columns")
+        .at_least(1)
+        .at_most(4096);
     op.param("spatial_scale", &RegionPool::spatial_scale,
              "factor from the regions' coordinates to elements of data")
         .greater_than(0);
@@ -230,27 +232,27 @@ struct RoiAlignShapes : RegionPool {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "regions of interest of data, divided into height x width bins; each output is the average "
-        "or maximum of the sampling points in "
-        "a bin");
-    op.input("data", "[batch, channels, height, width]");
-    op.input("regions", "[regions, 4]; left, top, right and bottom");
-    op.input("samples", "[regions]; index in the batch of each region's sample")
+        "RoIAlign: average or maximum of bilinearly interpolated sampling points in each of "
+        "`height` x `width` bins of a region of interest (torchvision.ops.roi_align)");
+    op.input("data", "[batch, channels, rows, columns]");
+    op.input("regions",
+             "[regions, 4]; left, top, right and bottom, in units of 1 / spatial_scale elements");
+    op.input("samples", "[regions]; index of each region's sample in the batch")
         .types({tenon::i64});
     describe_sizes(op);
     op.param("mode", &RoiAlignShapes::mode,
-             "average: the mean of the interpolated points; max: the largest weighted neighbor of "
-             "the points, or NaN if there is one")
+             "average: mean of the interpolated sampling points; max: largest product of a "
+             "neighboring element and its interpolation weight, or NaN if one is NaN")
         .one_of({{"average", Mode::average}, {"max", Mode::max}});
     op.param("sampling_ratio", &RoiAlignShapes::sampling_ratio,
-             "number of sampling points per bin along each axis; 0: the bin's size in elements, "
+             "number of sampling points of a bin along each axis; 0: size of the bin in elements, "
              "rounded up")
         .at_least(0)
         .at_most(32);
-    op.param("half_pixel", &RoiAlignShapes::half_pixel,
-             "shift scaled coordinates by -0.5, so that element centers are at integers; false: no "
-             "shift, and each region has a size of "
-             "at least one element");
+    op.param(
+        "half_pixel", &RoiAlignShapes::half_pixel,
+        "shift scaled coordinates by -0.5, so that element centers are at integers (torchvision's "
+        "aligned); false: no shift, and each region is at least one element high and wide");
     op.example({{"data", {1, 2, 5, 6}},
                 {"regions", {2, 4}, tenon::f32, {0.25, 1.125, 3.5, 4.25, 1, 0.25, 4.25, 2}},
                 {"samples", {2}, tenon::i64, {0, 0}}},
@@ -340,12 +342,13 @@ struct WholeRegions {
 struct MaxRoiPoolShapes : RegionPool {
   static constexpr void describe(auto& op) {
     op.doc(
-        "maximum of each of height x width bins of whole elements in regions of interest of data, "
-        "or NaN if a bin contains one; not "
-        "differentiable");
-    op.input("data", "[batch, channels, height, width]");
+        "RoI max pooling: maximum of each of `height` x `width` bins of a region of interest, with "
+        "boundaries rounded to whole elements; NaN if an element of the bin is NaN; not "
+        "differentiable (torchvision.ops.roi_pool)");
+    op.input("data", "[batch, channels, rows, columns]");
     op.input("regions",
-             "[regions, 5]; sample, left, top, right (inclusive) and bottom (inclusive)");
+             "[regions, 5]; index of the sample in the batch, left, top, right (inclusive) and "
+             "bottom (inclusive), in units of 1 / spatial_scale elements");
     describe_sizes(op);
     op.example(
         {{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}},

@@ -75,12 +75,13 @@ inline void require_numbers(const tenon::Infer& io, const char* name, const teno
 template <class Layer>
 constexpr void describe_padding(auto& op, const char* pad) {
   op.param("pad", &Layer::pad, pad).at_least(0).at_most(Window::max_number);
-  op.param("pad_end", &Layer::pad_end, "padding after each spatial axis; default: same as `pad`")
+  op.param("pad_end", &Layer::pad_end,
+           "padding after each spatial axis; one value applies to all axes; default: same as `pad`")
       .at_least(0)
       .at_most(Window::max_number);
   op.param("pad_mode", &Layer::pad_mode,
-           "given: use `pad` and `pad_end`; same: pad to ceil(axis / stride) output positions, "
-           "with the larger half after data "
+           "padding mode, as ONNX's auto_pad: given: `pad` and `pad_end`; same_upper, same_lower: "
+           "padding for ceil(axis / stride) output positions, with the larger half after data "
            "(same_upper) or before it (same_lower)")
       .one_of({{"given", Padding::from_parameters},
                {"same_upper", Padding::same_upper},

@@ -126,7 +126,7 @@ class Cofactors {
 
 struct DetShapes : tenon::Operator {
   static constexpr void describe(auto& op) {
-    op.doc("determinant of each matrix in the last two axes");
+    op.doc("determinant of each matrix [n, n] in the last two axes");
     op.input("data", "[..., n, n]");
     op.output("output", "[...], data's shape without the last two axes");
     op.example({{"data", {2, 3, 3}}});

@@ -32,8 +32,8 @@ struct DftShapes : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "discrete Fourier transform along one axis of real or complex numbers; the last axis holds "
-        "the real and imaginary parts");
+        "discrete Fourier transform along `axis` of real or complex numbers, whose real and "
+        "imaginary parts are along the last axis");
     op.input(
         "data",
         "[..., 1 or 2]; the last axis holds the real part, or the real and the imaginary part");
@@ -41,14 +41,13 @@ struct DftShapes : tenon::Operator {
         .optional()
         .on_cpu()
         .types({tenon::i64});
-    op.output("output",
-              "data's shape with size `length` (`length` / 2 + 1 if onesided) along `axis` and 2 "
-              "as the last size, or 1 if inverse and "
-              "onesided");
+    op.output(
+        "output",
+        "data's shape with size `length` along `axis` (`length` / 2 + 1 if `onesided` is set and "
+        "`inverse` is not), and with last size 2 (1 if `inverse` and `onesided` are set)");
     op.param("length", &DftShapes::length,
-             "length of the transform; data is truncated or zero-padded to it; 0: size of data "
-             "along `axis`, or 2 * (size - 1) if inverse "
-             "and onesided")
+             "length of the transform, to which data is truncated or zero-padded; 0: size of data "
+             "along `axis`, or 2 * (size - 1) if `inverse` and `onesided` are set")
         .at_least(0);
     op.param("axis", &DftShapes::axis,
              "axis of the transform, not the last one; negative axes count from the end")
@@ -56,8 +55,9 @@ struct DftShapes : tenon::Operator {
         .at_most(7);
     op.param("inverse", &DftShapes::inverse, "inverse transform, scaled by 1 / length");
     op.param("onesided", &DftShapes::onesided,
-             "only the first half of the frequencies of a real signal, as the others are complex "
-             "conjugates; inverse: the output is real");
+             "output only the first length / 2 + 1 frequencies of a real signal, as the others are "
+             "their complex conjugates; with `inverse`: data has only these frequencies, and "
+             "output is real");
     op.backward_reads("lengths");
     op.linear("data");
     op.example({{"data", {2, 5, 1}}});
