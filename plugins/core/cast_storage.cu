@@ -11,11 +11,13 @@ struct CastStorageCuda : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     using tenon::Storage;
-    op.doc("converts data to another storage; the elements are unchanged");
+    op.doc("data converted to another storage (dense, row_sparse or csr), with the same elements");
     op.input("data", "any shape and storage");
-    op.output("output", "same shape as data, in the target storage");
+    op.output("output",
+              "same shape as data, in the storage `storage`; a sparse output of dense data stores "
+              "only the elements that are not 0 (csr), or the rows that have one (row_sparse)");
     op.param("storage", &CastStorageCuda::storage,
-             "target storage; csr requires two dimensions, row_sparse at least one")
+             "storage of output; csr needs 2 dimensions, row_sparse at least 1")
         .one_of({{"dense", Storage::dense},
                  {"row_sparse", Storage::row_sparse},
                  {"csr", Storage::csr}});

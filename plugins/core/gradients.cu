@@ -83,7 +83,7 @@ struct SumGradientsCuda : tenon::Operator {
   static constexpr bool capturable = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("left + right, the sum of two gradients of one value");
+    op.doc("left + right, the sum of two gradients of one value, element by element");
     op.input("left", "any shape");
     op.input("right", "same shape as left");
     op.output("output", "same shape as left; row_sparse if both are");
@@ -124,7 +124,7 @@ struct FillLikeCuda : tenon::Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("a tensor of the shape of like, filled with value");
+    op.doc("a tensor of the shape and dtype of like with all elements `value` (torch.full_like)");
     op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
     op.param("value", &FillLikeCuda::value, "value of every element");
@@ -146,7 +146,7 @@ struct FillLikeCuda : tenon::Operator {
 
 struct StopGradient : tenon::Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("identity; stops the gradient");
+    op.doc("data unchanged; its gradient is zero (torch.Tensor.detach)");
     op.input("data", "any shape");
     op.output("output", "same shape as data");
   }

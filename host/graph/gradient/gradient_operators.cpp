@@ -15,7 +15,7 @@ struct SumGradients : Operator {
   static constexpr bool blockwise = true;
 
   static constexpr void describe(auto& op) {
-    op.doc("left + right, two gradients of one value");
+    op.doc("left + right, the sum of two gradients of one value, element by element");
     op.types(floating + any_complex);
     op.input("left", "any shape");
     op.input("right", "same shape as left");
@@ -93,7 +93,7 @@ struct FillLike : Operator {
   double value = 0;
 
   static constexpr void describe(auto& op) {
-    op.doc("a tensor of the shape of like, filled with value");
+    op.doc("a tensor of the shape and dtype of like with all elements `value` (torch.full_like)");
     op.types(floating + any_complex);
     op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
@@ -119,7 +119,7 @@ struct FillLike : Operator {
 
 struct StopGradient : Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("data; no gradient passes through it");
+    op.doc("data unchanged; its gradient is zero (torch.Tensor.detach)");
     op.types(floating + any_complex);
     op.input("data", "any shape");
     op.output("output", "same shape as data");
@@ -133,9 +133,9 @@ struct StopGradient : Elementwise {
 
 struct InTraining : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("1 in training, else 0");
-    op.input("like", "gives the dtype; its elements are not read");
-    op.output("flag", "scalar");
+    op.doc("1 in training, otherwise 0");
+    op.input("like", "any shape; flag has its dtype; its elements are not read");
+    op.output("flag", "scalar of the dtype of like");
     op.example({{"like", {2, 3}}});
   }
   void infer(Infer& io) const { io.set_output(0, Shape::scalar()); }
@@ -149,10 +149,10 @@ struct InTraining : Operator {
 
 struct MulGradients : Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("left * right: a gradient times a factor");
+    op.doc("left * right, a gradient times a factor, element by element");
     op.input("left", "any shape");
     op.input("right", "a shape that broadcasts with that of left");
-    op.output("output", "the shape that both broadcast to");
+    op.output("output", "the inputs' shapes broadcast together");
     op.linear("left", "right");
   }
   template <class T>
@@ -163,9 +163,9 @@ struct MulGradients : Elementwise {
 
 struct BroadcastLike : Elementwise {
   static constexpr void describe(auto& op) {
-    op.doc("data broadcast to the shape of another tensor");
+    op.doc("data broadcast to the shape of like (torch.expand_as)");
     op.input("data", "a shape that broadcasts to that of like");
-    op.input("like", "any shape; its elements are ignored");
+    op.input("like", "any shape; its elements are not read");
     op.output("output", "same shape as like");
   }
   template <class T>
@@ -179,7 +179,9 @@ struct BroadcastLike : Elementwise {
 
 struct SumLike : Operator {
   static constexpr void describe(auto& op) {
-    op.doc("data summed over the axes along which another tensor broadcasts to its shape");
+    op.doc(
+        "data summed to the shape of like, over the axes along which like broadcasts to data "
+        "(torch.sum_to_size)");
     op.input("data", "any shape");
     op.input("like", "a shape that broadcasts to that of data; its elements are not read");
     op.output("output", "same shape as like");

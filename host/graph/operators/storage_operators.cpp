@@ -19,12 +19,13 @@ struct CastStorage : Operator {
   Storage storage = Storage::dense;
 
   static constexpr void describe(auto& op) {
-    op.doc("the same elements in another storage");
+    op.doc("data converted to another storage (dense, row_sparse or csr), with the same elements");
     op.input("data", "any shape and storage");
     op.output("output",
-              "same shape as data, in the requested storage; elements that are 0 are not stored "
-              "when dense data becomes sparse");
-    op.param("storage", &CastStorage::storage, "csr needs two dimensions, row_sparse at least one")
+              "same shape as data, in the storage `storage`; a sparse output of dense data stores "
+              "only the elements that are not 0 (csr), or the rows that have one (row_sparse)");
+    op.param("storage", &CastStorage::storage,
+             "storage of output; csr needs 2 dimensions, row_sparse at least 1")
         .one_of({{"dense", Storage::dense},
                  {"row_sparse", Storage::row_sparse},
                  {"csr", Storage::csr}});

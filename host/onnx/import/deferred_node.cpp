@@ -174,11 +174,12 @@ struct OnnxNode : Operator {
   Owned<DeferredNode> node;
 
   static constexpr void describe(auto& op) {
-    op.doc("an ONNX node that becomes a graph when its input shapes are known");
-    op.input("data", "inputs of the model, in its order").types(every_type).variadic();
-    op.output("output", "outputs of the model").count(&OnnxNode::outputs);
-    op.param("model", &OnnxNode::model, "ONNX model of the node, in base64").required();
-    op.param("outputs", &OnnxNode::outputs, "number of the model's outputs").at_least(1);
+    op.doc("an ONNX node that is converted to a graph when the shapes of its inputs are known");
+    op.input("data", "inputs of `model`, in order").types(every_type).variadic();
+    op.output("output", "outputs of `model`, in order").count(&OnnxNode::outputs);
+    op.param("model", &OnnxNode::model, "ONNX model with the node, serialized and base64-encoded")
+        .required();
+    op.param("outputs", &OnnxNode::outputs, "number of outputs of `model`").at_least(1);
   }
 
   void configure() {

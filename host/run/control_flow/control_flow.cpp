@@ -46,10 +46,12 @@ Positions subtract(Positions positions, std::size_t offset) {
 
 struct If : TwoBranches {
   static constexpr void describe(auto& op) {
-    op.doc("runs one of two graphs: `then` if the condition is true, else `else`");
+    op.doc(
+        "runs one of two graphs: `then` if condition is true, otherwise `else` (ONNX If, "
+        "torch.cond)");
     describe_branches(op,
-                      "outputs of the graph that runs; both graphs must return the same types, "
-                      "unless the condition is known before the run");
+                      "outputs of the graph that runs; both graphs must return equal dtypes and "
+                      "shapes, unless condition is known before the run");
   }
 
   void infer(Infer& io) const {
@@ -95,10 +97,10 @@ struct Fail : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "fails with a message when it runs; replaces a branch that cannot be computed but may "
-        "never be taken");
+        "fails with `message` when it runs; replaces a branch that cannot run, in a graph that may "
+        "never take this branch");
     op.output("output", "no value").count(&Fail::outputs);
-    op.param("message", &Fail::message, "reason of the failure").required();
+    op.param("message", &Fail::message, "error message").required();
     op.param("outputs", &Fail::outputs, "number of outputs").at_least(1);
   }
 
@@ -114,17 +116,23 @@ struct While : Operator {
   OwnedSubgraph test, step;
 
   static constexpr void describe(auto& op) {
-    op.doc("runs `body` on its own outputs while `condition` returns true for them");
-    op.input("data", "initial values: the inputs of both graphs, in order")
+    op.doc(
+        "runs `body` repeatedly on its own outputs while `condition` returns true for them "
+        "(torch's while_loop)");
+    op.input("data", "initial values, in the order of the inputs of both graphs")
         .types(every_type)
         .variadic();
     op.output("output",
-              "outputs of the last iteration, or `data` if there was none; the types of `data`")
+              "outputs of the last iteration, or data if no iteration ran; same dtypes and shapes "
+              "as data")
         .count(&While::outputs);
-    op.param("condition", &While::condition, "a graph that returns one boolean").required();
-    op.param("body", &While::body, "a graph with as many outputs as inputs, of the same types")
+    op.param("condition", &While::condition, "a graph that returns one boolean element").required();
+    op.param("body", &While::body,
+             "a graph with equal numbers, dtypes and shapes of inputs and outputs")
         .required();
-    op.param("outputs", &While::outputs, "number of values").at_least(1);
+    op.param("outputs", &While::outputs,
+             "number of values that the loop carries, the inputs of both graphs")
+        .at_least(1);
     op.param("limit", &While::limit, "maximum number of iterations; exceeding it is an error")
         .at_least(0);
   }
@@ -189,28 +197,27 @@ struct Scan : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "runs `body` for each row of some inputs; some of its outputs are carried to the next "
-        "iteration, the others are stacked");
-    op.input(
-          "data",
-          "first the carried values, then the scanned inputs, then the inputs that stay the same")
+        "runs `body` for each slice of the scanned inputs along their first axis (ONNX Scan): the "
+        "first `carries` outputs are inputs of the next iteration, the other outputs are stacked");
+    op.input("data",
+             "initial values of the `carries` carried values, then the scanned inputs [iterations, "
+             "...], then the loop-invariant inputs")
         .types(every_type)
         .variadic();
-    op.output("output",
-              "the carried values after the last iteration, then the stacked outputs, whose first "
-              "axis is the iteration")
+    op.output(
+          "output",
+          "the carried values after the last iteration, then the stacked outputs [iterations, ...]")
         .count(&Scan::outputs);
     op.param("body", &Scan::body,
-             "a graph: its inputs are the carried values, one row of each scanned input, and the "
-             "inputs that stay the same; its outputs the "
-             "next carried values and the values to stack")
+             "a graph with the inputs carried values, one slice of each scanned input and "
+             "loop-invariant inputs, and the outputs next carried values and values to stack")
         .required();
     op.param("carries", &Scan::carries, "number of carried values").at_least(0);
     op.param("scanned", &Scan::scanned,
-             "number of scanned inputs; all need the same number of rows")
+             "number of scanned inputs; all have the same size along the first axis")
         .at_least(1);
-    op.param("outputs", &Scan::outputs, "number of outputs of the body").at_least(1);
-    op.param("reverse", &Scan::reverse, "scan from the last row to the first");
+    op.param("outputs", &Scan::outputs, "number of outputs of `body`").at_least(1);
+    op.param("reverse", &Scan::reverse, "iterate from the last slice to the first");
   }
 
   // Both may have the largest value of their type.

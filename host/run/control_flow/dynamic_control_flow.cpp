@@ -42,10 +42,9 @@ void write_output(const Call& call, std::size_t i, const Tensor& tensor) {
 struct Branch : TwoBranches {
   static constexpr void describe(auto& op) {
     op.doc(
-        "like `if`, but the graphs may return different shapes, which are known only after the "
-        "run");
-    describe_branches(op,
-                      "outputs of the graph that runs; both graphs must return the same dtypes");
+        "runs one of two graphs, whose outputs may differ in shape: `then` if condition is true, "
+        "otherwise `else` (ONNX If); the shapes of the outputs are known only after the run");
+    describe_branches(op, "outputs of the graph that runs; both graphs must return equal dtypes");
   }
 
   void infer(Infer& io) const {
@@ -71,26 +70,26 @@ struct Loop : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "runs `body` while it returns true, at most `limit` times; some of its outputs are carried "
-        "to the next iteration, the others are "
-        "stacked. Shapes of carried values may change between iterations");
-    op.input("limit", "maximum number of iterations").types({i64});
-    op.input("condition", "whether there is a first iteration").types({boolean});
-    op.input("data", "first the carried values, then those that stay the same")
+        "runs `body` at most limit times, while its first output is true (ONNX Loop): the next "
+        "`carries` outputs are inputs of the next iteration, the other outputs are stacked. Shapes "
+        "of carried values may change between iterations");
+    op.input("limit", "one element; maximum number of iterations").types({i64});
+    op.input("condition", "one element; false: no iteration runs").types({boolean});
+    op.input("data",
+             "initial values of the `carries` carried values, then the loop-invariant inputs")
         .types(every_type)
         .variadic();
-    op.output("output",
-              "the carried values after the last iteration, then the stacked outputs, whose first "
-              "axis is the iteration")
+    op.output(
+          "output",
+          "the carried values after the last iteration, then the stacked outputs [iterations, ...]")
         .count(&Loop::outputs);
     op.param("body", &Loop::body,
-             "a graph: its inputs are the iteration index, int64 [], the condition, boolean [], "
-             "the carried values and the inputs that stay "
-             "the same; its outputs the next condition, the next carried values and the values to "
-             "stack")
+             "a graph with the inputs iteration index (int64 []), condition (bool []), carried "
+             "values and loop-invariant inputs, and the outputs next condition (bool), next "
+             "carried values and values to stack")
         .required();
     op.param("carries", &Loop::carries, "number of carried values").at_least(0);
-    op.param("outputs", &Loop::outputs, "number of outputs of the body without the condition")
+    op.param("outputs", &Loop::outputs, "number of outputs of `body` without the condition")
         .at_least(1);
   }
 

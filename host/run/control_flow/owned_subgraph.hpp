@@ -104,7 +104,7 @@ struct TwoBranches : Operator {
 
  protected:
   static constexpr void describe_branches(auto& op, const char* outputs_doc) {
-    op.input("condition", "one element").types({boolean});
+    op.input("condition", "one element; true: `then` runs, false: `else`").types({boolean});
     op.input("data", "inputs of both graphs, in order").types(every_type).variadic();
     op.output("output", outputs_doc).count(&TwoBranches::outputs);
     op.param("then", &TwoBranches::then, "a graph").required();
