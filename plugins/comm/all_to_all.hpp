@@ -24,7 +24,7 @@ struct AllToAll : Collective {
     io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
     if (shape[0] != tenon::unknown)
       io.require(shape[0] % group_size() == 0, "x has ", shape[0], " rows but needs a multiple of ",
-                 group_size(), ", the number of processes");
+                 group_size(), ", the number of processes in the group");
   }
 
   void gradient(tenon::Gradient& g) const {

@@ -26,7 +26,8 @@ struct ReduceScatter : AllReduce {
       io.require(shape.rank() > 0, "x is a scalar but needs at least one axis");
       if (shape[0] != tenon::unknown) {
         io.require(shape[0] % group_size() == 0, "x has ", shape[0],
-                   " rows but needs a multiple of ", group_size(), ", the number of processes");
+                   " rows but needs a multiple of ", group_size(),
+                   ", the number of processes in the group");
         shape.set(0, shape[0] / group_size());
       }
     }

@@ -35,13 +35,15 @@ const Opened& opened() {
 template <class Found>
 Found find(const char* name) {
   void* const found = dlsym(opened().library, name);
-  if (found == nullptr) throw tenon::Error(opened().name, " has no ", name);
+  if (found == nullptr)
+    throw tenon::Error("the MPI library ", opened().name, " has no symbol ", name);
   return reinterpret_cast<Found>(found);
 }
 
 MpiLibrary look_up() {
   if (!MpiLibrary::is_here())
-    throw tenon::Error("the dynamic linker does not find ", *library_names.begin());
+    throw tenon::Error("the MPI library ", *library_names.begin(),
+                       " is not found by the dynamic linker: install it or set LD_LIBRARY_PATH");
   MpiLibrary library{};
 #define TENON_MPI_FUNCTION(name) library.name = find<decltype(library.name)>("MPI_" #name);
   TENON_MPI_FUNCTIONS(TENON_MPI_FUNCTION)
