@@ -30,7 +30,8 @@ struct BitCast : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto from = io.input(0).dtype;
     io.require(from == tenon::unknown_dtype || size_of(from) == size_of(dtype), "x is ", from, " (",
-               size_of(from), " bytes), but ", dtype, " has ", size_of(dtype), " bytes");
+               size_of(from), " bytes per element), but ", dtype, " has ", size_of(dtype),
+               " bytes: needs dtypes of equal size");
     io.set_output(0, io.input(0).shape, dtype);
     io.set_input(0, io.output(0).shape);
   }

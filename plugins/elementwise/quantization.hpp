@@ -29,8 +29,8 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
   if (size == 0) {
     io.require(scale.rank() == 1, "scale is ", scale,
                " but needs at most one dimension; set block_size for more");
-    io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " and x is ", x,
-               ", which has another size at axis ", at);
+    io.require(!may_differ(scale[0], x[at]), "scale is ", scale, " but x is ", x,
+               ": needs one scale for each of the ", x[at], " indices along axis ", at);
     return;
   }
   bool fits = scale.rank() == x.rank();
@@ -38,8 +38,8 @@ inline void check(const tenon::Infer& io, std::int64_t axis, std::int64_t size) 
     const auto blocks = i == at && x[i] != tenon::unknown ? (x[i] + size - 1) / size : x[i];
     fits = !may_differ(scale[i], blocks);
   }
-  io.require(fits, "scale is ", scale, " and x is ", x, ": needs one scale for each block of ",
-             size, " along axis ", at);
+  io.require(fits, "scale is ", scale, " but x is ", x, ": needs one scale for each block of ",
+             size, " elements along axis ", at, ", and the sizes of x along the other axes");
 }
 
 /// Requires the zero point to have scale's shape; [] and [1] both count as a single number.

@@ -61,7 +61,8 @@ struct Quantize : tenon::Operator {
     quantization::infer_zero_point(io);
     io.require(!has_zero || dtype == tenon::u8 || zero_point_dtype == tenon::unknown_dtype ||
                    zero_point_dtype == dtype,
-               "zero_point is ", zero_point_dtype, ", but parameter 'dtype' is ", dtype);
+               "zero_point is ", zero_point_dtype, ", but parameter 'dtype' is ", dtype,
+               ": needs equal dtypes");
     quantization::check(io, axis, block_size);
     io.set_output(0, io.input("x").shape, has_zero ? zero_point_dtype : dtype);
     io.set_input(0, io.output(0).shape);

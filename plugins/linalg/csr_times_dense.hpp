@@ -17,8 +17,9 @@ struct CsrTimesDense : tenon::Operator {
     if (!l.has_rank() || !r.has_rank()) return;
     io.require(l.rank() == 2 && r.rank() == 2, "needs two matrices, but the inputs are ", l,
                " and ", r);
-    io.require(l[1] == r[0] || l[1] == tenon::unknown || r[0] == tenon::unknown,
-               "the inner sizes differ: ", l, " x ", r);
+    io.require(l[1] == r[0] || l[1] == tenon::unknown || r[0] == tenon::unknown, "left ", l,
+               " has ", l[1], " columns but right ", r, " has ", r[0],
+               " rows: needs equal numbers");
     io.set_output(0, {l[0], r[1]});
   }
 

@@ -133,7 +133,7 @@ inline const Functions& functions() {
 
 [[gnu::cold]] inline void require(cusparseStatus_t status) {
   if (status != CUSPARSE_STATUS_SUCCESS)
-    throw tenon::Error("cuSPARSE: ", functions().cusparseGetErrorString(status));
+    throw tenon::Error("cuSPARSE failed: ", functions().cusparseGetErrorString(status));
 }
 
 /// cuSPARSE handles for the products of one node. Descriptors of matrices are cached while sizes
