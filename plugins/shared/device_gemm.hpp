@@ -69,7 +69,7 @@ inline constexpr std::size_t cublas_bytes = 32 << 20,
 
 [[gnu::cold]] inline void require(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw tenon::Error("cuBLAS: ", cublasGetStatusString(status));
+    throw tenon::Error("cuBLAS failed: ", cublasGetStatusString(status));
 }
 
 /// cuBLAS is column-major: it sees every matrix transposed, so result' = right' * left'.

@@ -195,8 +195,9 @@ inline void Attention::infer(tenon::Infer& io) const {
     io.require((query[2] == any || query[2] % q_heads == 0) &&
                    (key[2] == any || key[2] % kv_heads == 0) &&
                    (value[2] == any || value[2] % kv_heads == 0),
-               "query ", query, ", key ", key, " and value ", value, " cannot be split into ",
-               q_heads, " and ", kv_heads, " heads");
+               "query is ", query, ", key ", key, " and value ", value,
+               ": needs a last size that is a multiple of q_heads, ", q_heads,
+               ", for query, and of kv_heads, ", kv_heads, ", for key and value");
   }
   const auto sizes = sizes_of(query, key, value, past);
   io.require(sizes.q_heads == any || sizes.kv_heads == any ||
@@ -210,7 +211,8 @@ inline void Attention::infer(tenon::Infer& io) const {
                  !differ(value_rows, sizes.keys) && !differ(key[0], sizes.batch) &&
                  !differ(value[0], sizes.batch),
              "query is ", query, ", key ", key, " and value ", value,
-             ", whose shapes are inconsistent");
+             ": needs equal batch sizes, equal head sizes of query and key, and equal numbers of "
+             "heads and keys of key and value");
   const auto all = past == any || sizes.keys == any ? any : past + sizes.keys;
   if (io.has_input("past_key")) {
     io.set_input("past_key", {sizes.batch, sizes.kv_heads, past, sizes.size});
@@ -222,7 +224,8 @@ inline void Attention::infer(tenon::Infer& io) const {
     const std::int64_t full[] = {sizes.batch, sizes.q_heads, sizes.queries};
     for (int axis = mask.has_rank() ? mask.rank() - 2 : -1, to = 2; axis >= 0; --axis, --to)
       io.require(mask[axis] == 1 || !differ(mask[axis], full[to]), "mask is ", mask,
-                 ", which does not broadcast to the scores");
+                 ", which does not broadcast to the scores ",
+                 tenon::Shape{full[0], full[1], full[2], all});
     io.require(!mask.has_rank() || mask[-1] == any || all == any || mask[-1] <= all, "mask is ",
                mask, ", but there are only ", all, " keys");
   }

@@ -71,13 +71,13 @@ struct RotaryEmbedding : tenon::Operator {
     if (data.rank() == 3 && heads < 1)
       io.param_error("heads", "is required if data has three dimensions");
     const auto any = tenon::unknown;
-    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data ", data,
-               " cannot be split into ", heads, " heads");
+    io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data is ", data,
+               ": needs a last size that is a multiple of heads, ", heads);
     const auto size = data.rank() == 4 || data[2] == any ? data[-1] : data[2] / heads;
     const auto turned = rotary_size > 0 ? rotary_size : size;
     io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)),
                "cannot rotate ", turned, " of the ", size,
-               " features of a head: needs an even number, at most all of them");
+               " features of a head: needs an even number that is not larger");
     const auto pairs = turned == any ? any : turned / 2;
     const auto cos = io.input("cos").shape;
     if (io.has_input("positions")) {
@@ -160,7 +160,8 @@ struct RotaryEmbedding : tenon::Operator {
     for (std::int64_t row = 0; row < of.batch * of.steps; ++row) {
       const auto position = positions ? positions[row] : row;
       if (positions && (position < 0 || position >= rows))
-        throw tenon::Error("positions contains ", position, ", but cos has ", rows, " rows");
+        throw tenon::Error("positions contains ", position, ", but cos has ", rows,
+                           " rows: needs 0 to ", rows - 1);
       for (std::int64_t head = 0; head < of.heads; ++head)
         for (std::int64_t k = 0; k < of.pairs; ++k) {
           const auto a = of.a(row, head, k);

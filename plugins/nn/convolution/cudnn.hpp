@@ -68,7 +68,7 @@ inline const Functions& functions() {
 
 inline void require(cudnnStatus_t status) {
   if (status != CUDNN_STATUS_SUCCESS)
-    throw tenon::Error("cuDNN: ", functions().cudnnGetErrorString(status));
+    throw tenon::Error("cuDNN failed: ", functions().cudnnGetErrorString(status));
 }
 
 /// Whether cuDNN does not support the operation and did nothing; other operations may succeed.

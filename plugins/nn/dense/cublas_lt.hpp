@@ -9,7 +9,7 @@
 namespace cublas_lt {
 
 [[gnu::cold]] inline void refuse(cublasStatus_t status) {
-  throw tenon::Error("cuBLASLt: ", cublasLtGetStatusName(status), ", ",
+  throw tenon::Error("cuBLASLt failed: ", cublasLtGetStatusName(status), ", ",
                      cublasLtGetStatusString(status));
 }
 inline void require(cublasStatus_t status) {

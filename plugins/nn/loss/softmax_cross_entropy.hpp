@@ -44,8 +44,10 @@ struct SoftmaxCrossEntropy : Loss {
     const auto logits = math.wide(g.input(0));
     const auto type = g.type(logits);
     if (!type.shape.has_rank() || type.shape[1] == tenon::unknown)
-      throw tenon::Error("its second derivative needs a known number of classes, but logits is ",
-                         type.shape);
+      throw tenon::Error(
+          "the second derivative of softmax_cross_entropy needs a known number of classes, but "
+          "logits is ",
+          type.shape);
     const auto labelled = g.add("one_hot", {g.input(1)},
                                 {{"depth", type.shape[1]}, {"dtype", tenon::name_of(type.dtype)}});
     auto dy = weighted(g, math.wide(g.output_grad(0)), labelled);

@@ -117,8 +117,8 @@ struct MaxUnpool : tenon::Operator {
     for (int axis = 2; axis < axes + 2; ++axis)
       io.require(output[axis] == tenon::unknown || first[axis] == tenon::unknown ||
                      output[axis] >= first[axis],
-                 "size ", output[axis], " is smaller than the ", first[axis], " elements of axis ",
-                 axis);
+                 "size is ", output[axis], " along axis ", axis, " of output: needs at least ",
+                 first[axis]);
     io.set_output(0, output);
   }
 

@@ -102,7 +102,8 @@ struct Layer {
     }
     for (std::int64_t n = 0; lengths && n < batch; ++n)
       if (lengths[n] < 0 || lengths[n] > steps)
-        throw tenon::Error("lengths contains ", lengths[n], ", but there are ", steps, " steps");
+        throw tenon::Error("lengths contains ", lengths[n], ", but data has ", steps,
+                           " steps: needs 0 to ", steps);
   }
 
   const Matrices<W>& matrices_of(std::int64_t direction_index) const {

@@ -148,7 +148,7 @@ inline Resize::AxisSizes Resize::sizes_of(const tenon::Shape& data,
 inline void Resize::infer(tenon::Infer& io) const {
   const auto data = io.input("data");
   if (antialias && method == resizing::Method::nearest)
-    io.param_error("antialias", "is set, but method is nearest");
+    io.param_error("antialias", "is set, but method is nearest: needs linear or cubic");
   const auto sizes =
       io.has_input("sizes") ? io.values<std::int64_t>("sizes") : tenon::Known<std::int64_t>();
   const auto scales = io.has_input("scales") ? io.values<float>("scales") : tenon::Known<float>();
@@ -165,7 +165,8 @@ inline void Resize::infer(tenon::Infer& io) const {
   auto output = tenon::Shape::of_rank(data.shape.rank());
   io.set_output(0, output);
   if ((has("sizes") && !sizes) || (has("scales") && !scales)) return;
-  io.require(sizes.size() <= 8 && scales.size() <= 8, "has more than 8 sizes or scales");
+  io.require(sizes.size() <= 8 && scales.size() <= 8, "sizes has ", sizes.size(),
+             " and scales has ", scales.size(), " elements: needs at most 8");
   RequestedSizes requested{size, scale};
   if (has("sizes"))
     requested.size = tenon::Ints(sizes.begin(), static_cast<std::size_t>(sizes.size()));

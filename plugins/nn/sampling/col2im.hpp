@@ -104,7 +104,7 @@ struct Col2im : tenon::Operator {
       if (io.has_input(name)) io.set_input(name, {tenon::unknown});
       const bool has_parameter = name[0] == 's' ? size.size() > 0 : kernel.size() > 0;
       io.require(has_parameter != io.has_input(name), "needs either the input ", name,
-                 " or its parameter");
+                 " or the parameter ", name[0] == 's' ? "size" : "kernel");
     }
     io.require(!data.has_rank() || data.rank() == 3, "data is ", data,
                " but needs three dimensions");
@@ -115,9 +115,9 @@ struct Col2im : tenon::Operator {
     if ((io.has_input("sizes") && !sizes) || (io.has_input("kernels") && !kernels)) return;
     const auto image = sizes ? list(sizes.begin(), sizes.size()) : size,
                block = kernels ? list(kernels.begin(), kernels.size()) : kernel;
-    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(),
-               "the image has ", image.size(), " axes and blocks have ", block.size(),
-               ": needs the same number, 1 to 6");
+    io.require(image.size() >= 1 && image.size() <= 6 && block.size() == image.size(), "size has ",
+               image.size(), " values and kernel has ", block.size(),
+               ": needs one for each spatial axis, 1 to 6");
     for (const auto* numbers : {&stride, &pad, &pad_end, &dilate})
       io.require(numbers->size() <= 1 || numbers->size() == image.size(), "a parameter has ",
                  numbers->size(), " values, but there are ", image.size(), " axes");
@@ -132,13 +132,14 @@ struct Col2im : tenon::Operator {
                  " elements of axis ", i);
       elements *= block[i], blocks *= count;
       io.require(elements < std::int64_t{1} << 40 && blocks < std::int64_t{1} << 40,
-                 "blocks are too large");
+                 "the blocks have ", elements, " elements and the image has ", blocks,
+                 " blocks: needs fewer than 2^40 of each");
       output.set(static_cast<int>(i) + 2, image[i]);
     }
     io.set_input("data", {tenon::unknown, tenon::unknown, blocks});
     if (data.has_rank()) {
       io.require(data[1] == tenon::unknown || data[1] % elements == 0, "data ", data, " has ",
-                 data[1], " rows, which is not a multiple of the ", elements,
+                 data[1], " rows (axis 1), which is not a multiple of the ", elements,
                  " elements of a block");
       output.set(0, data[0]);
       if (data[1] != tenon::unknown) output.set(1, data[1] / elements);

@@ -125,7 +125,8 @@ struct RoiAlign : RoiAlignShapes {
   template <class Region>
   static Region checked(const Region& region) {
     if (!region.valid())
-      throw tenon::Error("a region has coordinates that are not finite, or too large");
+      throw tenon::Error(
+          "regions contains a region with coordinates that are not finite or too large");
     return region;
   }
 };
@@ -142,7 +143,8 @@ struct MaxRoiPool : MaxRoiPoolShapes {
         for (auto r = begin; r < end; ++r) {
           const auto region = of.region_of(regions.data() + 5 * r);
           if (!region.valid)
-            throw tenon::Error("a region has coordinates that are not finite, or too large");
+            throw tenon::Error(
+                "regions contains a region with coordinates that are not finite or too large");
           const auto n = sample(static_cast<std::int64_t>(region.numbers[0]), data.dim(0));
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t i = 0; i < height * width; ++i)

@@ -41,7 +41,8 @@ struct RegionPool : tenon::Operator {
 
   static std::int64_t sample(std::int64_t index, std::int64_t batch) {
     if (index < 0 || index >= batch)
-      throw tenon::Error("a region refers to sample ", index, ", but data has ", batch, " samples");
+      throw tenon::Error("regions contains a region of sample ", index, ", but data has ", batch,
+                         " samples: needs 0 to ", batch - 1);
     return index;
   }
 };

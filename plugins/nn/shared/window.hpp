@@ -96,7 +96,9 @@ inline void require_padding(const tenon::Infer& io, Padding mode, const tenon::I
     return std::all_of(list.begin(), list.end(), [](auto n) { return n == 0; });
   };
   if (mode != Padding::from_parameters && !(zero(pad) && zero(pad_end)))
-    io.param_error("pad_mode", "sets the padding, but pad or pad_end is set, too");
+    io.param_error(
+        "pad_mode",
+        "is not 'given' and sets the padding, but pad or pad_end is not 0: needs only one of them");
 }
 
 /// Rejects a kernel without 1 to 3 axes.

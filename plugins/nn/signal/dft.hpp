@@ -92,7 +92,7 @@ struct DftShapes : tenon::Operator {
     io.require(axis >= -rank && axis < rank && axis != -1 && axis != rank - 1, "axis is ", axis,
                " but data is ", data, ": needs an axis other than the last one");
     io.require(data[-1] == tenon::unknown || data[-1] == 1 || data[-1] == 2, "data is ", data,
-               ": its last axis has 1 or 2 elements");
+               " but needs a last axis of size 1 (real) or 2 (real and imaginary part)");
     io.require(!onesided || inverse || data[-1] != 2, "data ", data,
                " is complex, but a onesided transform needs real numbers");
     const int along = axis < 0 ? axis + rank : axis;
