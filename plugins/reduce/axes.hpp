@@ -121,8 +121,9 @@ struct Reduction : tenon::Operator {
     bool none_reduced = false, has_results = true;
     for (int a = 0; a < x.rank(); ++a)
       (mask >> a& 1 ? none_reduced |= x[a] == 0 : has_results &= x[a] > 0);
-    io.require(!none_reduced || !has_results, "x is ", x,
-               ", which has no elements along the reduced axes");
+    io.require(
+        !none_reduced || !has_results, "x is ", x,
+        ", which has no elements along the reduced axes: needs at least one for each result");
   }
 
  private:

@@ -110,7 +110,8 @@ struct TopK : tenon::Operator {
     y.set(static_cast<int>(axis), argument_number(call, "count", k));
     require_output(call, y, first);
     if (y[static_cast<int>(axis)] > x[static_cast<int>(axis)])
-      throw tenon::Error("x is ", x, ", which has fewer than k elements along axis ", axis);
+      throw tenon::Error("x is ", x, ", which does not have ", y[static_cast<int>(axis)],
+                         " elements along axis ", axis);
     return y;
   }
 

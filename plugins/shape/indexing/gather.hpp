@@ -139,12 +139,13 @@ struct GatherNd : Gathering<GatherNd> {
     const auto data = io.input(0).shape, indices = io.input(1).shape;
     if (!data.has_rank() || !indices.has_rank()) return;
     io.require(indices.rank() > 0 && batch_dims < indices.rank() && batch_dims < data.rank(),
-               "data is ", data, " and indices ", indices, ", which cannot share ", batch_dims,
-               " leading axes");
+               "data is ", data, " and indices ", indices,
+               ", which do not both have more than batch_dims, ", batch_dims, ", dimensions");
     if (indices[-1] == tenon::unknown) return;
     const int batch = static_cast<int>(batch_dims);
     io.require(indices[-1] >= 1 && indices[-1] <= data.rank() - batch, "indices is ", indices,
-               ", whose last axis does not fit the rank of data, ", data);
+               ": needs a last size of 1 to ", data.rank() - batch, ", the rank of data ", data,
+               " without batch_dims");
     for (int a = 0; a < batch; ++a)
       io.require(data[a] == indices[a] || data[a] == tenon::unknown || indices[a] == tenon::unknown,
                  "data is ", data, " and indices ", indices, ", which differ along batch axis ", a);

@@ -62,8 +62,11 @@ struct NonMaxSuppression : tenon::Operator {
     for (int i = 2; i < 5; ++i) {
       if (!io.has_input(i)) continue;
       const auto shape = io.input(i).shape;
-      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape,
-                 ", but needs one element");
+      io.require(!shape.known() || shape.size() == 1,
+                 (i == 2   ? "limit"
+                  : i == 3 ? "iou"
+                           : "min_score"),
+                 " is ", shape, ", but needs one element");
     }
   }
 

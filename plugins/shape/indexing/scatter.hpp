@@ -251,7 +251,7 @@ struct ScatterNd : Scattering<ScatterNd> {
     io.require(indices.rank() > 0, "indices is a scalar, but needs at least one dimension");
     if (indices[-1] == tenon::unknown) return;
     io.require(indices[-1] >= 1 && indices[-1] <= data.rank(), "indices is ", indices,
-               ", whose last axis does not fit the rank of data, ", data);
+               ": needs a last size of 1 to ", data.rank(), ", the rank of data ", data);
     const int depth = static_cast<int>(indices[-1]),
               rank = indices.rank() - 1 + data.rank() - depth;
     io.require(rank <= tenon::max_rank, "data is ", data, " and indices ", indices,

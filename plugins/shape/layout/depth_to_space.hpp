@@ -25,7 +25,7 @@ struct BlocksOfPixels : tenon::Operator {
   /// The shape of the result: of depth_to_space if to_space, otherwise of space_to_depth.
   tenon::Shape moved(const tenon::Infer& io, const tenon::Shape& x, bool to_space) const {
     if (!x.has_rank()) return tenon::Shape::of_rank(4);
-    io.require(x.rank() == 4, "x is ", x, ", but needs [n, channels, height, width]");
+    io.require(x.rank() == 4, "x is ", x, ", but needs [batch, channels, height, width]");
     std::int64_t area = 0;
     if (__builtin_mul_overflow(block, block, &area))
       io.param_error("block", "is ", block, ", which is too large");

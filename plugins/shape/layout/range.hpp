@@ -27,8 +27,11 @@ struct Range : tenon::Operator {
     const auto dtype = io.input(0).dtype;
     for (int i = 0; i < 3; ++i) {
       const auto shape = io.input(i).shape;
-      io.require(!shape.known() || shape.size() == 1, "input ", i, " is ", shape,
-                 ", but needs one element");
+      io.require(!shape.known() || shape.size() == 1,
+                 (i == 0   ? "start"
+                  : i == 1 ? "limit"
+                           : "delta"),
+                 " is ", shape, ", but needs one element");
     }
     if (dtype != tenon::unknown_dtype)
       tenon::visit<tenon::any_real>(dtype, [&]<class T>() {
@@ -43,8 +46,9 @@ struct Range : tenon::Operator {
     tenon::visit<tenon::any_real>(call.input_type(0).dtype, [&]<class T>() {
       const T start = *call.input<T>(0).data(), delta = *call.input<T>(2).data();
       const auto y = call.output<T>(0);
-      if (y.size() != count(start, *call.input<T>(1).data(), delta))
-        throw tenon::Error("the range does not have the ", y.size(), " elements of its output");
+      const auto size = count(start, *call.input<T>(1).data(), delta);
+      if (y.size() != size)
+        throw tenon::Error("start, limit and delta give ", size, " elements, but y has ", y.size());
       for (std::int64_t i = 0; i < y.size(); ++i) {
         if constexpr (std::is_integral_v<T>)
           y.data()[i] =

@@ -29,8 +29,8 @@ struct Tile : tenon::Operator {
     const auto numbers = argument_numbers(io, "repeats", times, "times");
     auto y = tenon::Shape::of_rank(x.rank());
     if (numbers) {
-      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x,
-                 ", but repetitions are specified for ", numbers->size(), " axes");
+      io.require(static_cast<int>(numbers->size()) == x.rank(), "x is ", x, ", but times has ",
+                 numbers->size(), " values: needs one for each axis");
       for (int a = 0; a < x.rank(); ++a)
         y.set(a, repeated(x[a], (*numbers)[static_cast<std::size_t>(a)]));
     }
@@ -82,8 +82,8 @@ struct Tile : tenon::Operator {
     auto numbers = argument_numbers(call, "repeats", times);
     auto y = call.input_type(0).shape;
     if (static_cast<int>(numbers.size()) != y.rank())
-      throw tenon::Error("x is ", y, ", but repetitions are specified for ", numbers.size(),
-                         " axes");
+      throw tenon::Error("x is ", y, ", but repeats has ", numbers.size(),
+                         " values: needs one for each axis");
     for (int a = 0; a < y.rank(); ++a)
       y.set(a, repeated(y[a], numbers[static_cast<std::size_t>(a)]));
     require_output(call, y);

@@ -64,7 +64,7 @@ struct Pad : tenon::Operator {
   void configure() {
     if (before.size() != after.size())
       throw tenon::Error(tenon::ErrorKind::parameter, "before has ", before.size(),
-                         " values, but after has ", after.size());
+                         " values, but after has ", after.size(), ": needs equal numbers");
   }
 
   void infer(tenon::Infer& io) const {

@@ -90,7 +90,7 @@ struct Slice : tenon::Operator {
   void configure() {
     if (!begin.empty() && !end.empty() && begin.size() != end.size())
       throw tenon::Error(tenon::ErrorKind::parameter, "begin has ", begin.size(),
-                         " values, but end has ", end.size());
+                         " values, but end has ", end.size(), ": needs equal numbers");
     for (const auto distance : step)
       if (distance == 0)
         throw tenon::Error(tenon::ErrorKind::parameter, "step contains 0: needs nonzero values");

@@ -50,7 +50,8 @@ struct Split : tenon::Operator {
   void configure() {
     if (sizes.size() != 0 && static_cast<std::int64_t>(sizes.size()) != sections)
       throw tenon::Error(tenon::ErrorKind::parameter, "sizes has ", sizes.size(),
-                         " values, but sections is ", sections);
+                         " values, but sections is ", sections,
+                         ": needs one size for each section");
     std::int64_t sum = 0;
     for (const auto size : sizes)
       if (size < 0 || __builtin_add_overflow(sum, size, &sum))
