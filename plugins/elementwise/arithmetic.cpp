@@ -320,11 +320,13 @@ struct SmoothL1 : tenon::Elementwise {
 
   static constexpr void describe(auto& op) {
     op.doc("0.5 (sigma x)^2 where |x| < 1/sigma^2, |x| - 0.5/sigma^2 elsewhere");
-    op.input("data", "differences");
+    op.input("data",
+             "any shape; the x of the formula, usually a difference of prediction and target");
     op.output("output", "same shape as data");
     op.gradient_of_duals();
     op.param("sigma", &SmoothL1::sigma,
-             "sets the transition from quadratic to linear, at |x| = 1/sigma^2")
+             "position of the transition from quadratic to linear, at |x| = 1/sigma^2; 1 / "
+             "sqrt(beta) of torch.nn.SmoothL1Loss")
         .greater_than(0);
   }
 

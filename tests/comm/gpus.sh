@@ -94,7 +94,7 @@ ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv fai
 cmp pair0.npy pair1.npy || fail "send and recv: the bits differ"
 for which in other library; do
   ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
-  grep -q 'is in a different call than rank .: they run different graphs, or tensors of different types or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
+  grep -q 'is in a different call than rank .: the processes run different graphs, or use tensors of different dtypes or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
 done
 
 echo "-- training with gradients reduced on the GPUs, and on the CPU without NCCL"

@@ -134,9 +134,10 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
       int bytes = failed.bytes;
       if (failed.receives) mpi_.Get_count(&status, mpi_.byte, &bytes);
       if (bytes != failed.bytes)
-        fail(tenon::join("rank ", failed.peer, " sent ", bytes, " bytes, but rank ", rank_,
-                         " needs ", failed.bytes,
-                         ": they run different graphs, or tensors of different shapes"));
+        fail(tenon::join(
+            "rank ", failed.peer, " sent ", bytes, " bytes, but rank ", rank_, " needs ",
+            failed.bytes,
+            ": the processes run different graphs, or use tensors of different shapes"));
     }
     return true;
   };
@@ -150,8 +151,9 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
         other == 0 || status.MPI_TAG == tag)
       return;
     if (std::exchange(suspect, next) == next)  // seen twice: the expected message is not in flight
-      fail(tenon::join("rank ", pending[next].peer, " is in a different call than rank ", rank_,
-                       ": they run different graphs, or tensors of different types or shapes"));
+      fail(tenon::join(
+          "rank ", pending[next].peer, " is in a different call than rank ", rank_,
+          ": the processes run different graphs, or use tensors of different dtypes or shapes"));
   };
   wait(
       done, patience, [&] { return tenon::join("rank ", pending[next].peer); }, look);

@@ -120,10 +120,10 @@ void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Pat
   control_.exchange(announced, tag ^ announcement, patience);
   for (std::size_t i = 0; i < transfers.size(); ++i)
     if (remote[i].out != local[i].in || remote[i].in != local[i].out)
-      throw tenon::Error("rank ", transfers[i].peer, " sends ", remote[i].out, " bytes and needs ",
-                         remote[i].in, ", but rank ", rank(), " needs ", local[i].in, " and sends ",
-                         local[i].out,
-                         ": they run different graphs, or tensors of different shapes");
+      throw tenon::Error(
+          "rank ", transfers[i].peer, " sends ", remote[i].out, " bytes and needs ", remote[i].in,
+          ", but rank ", rank(), " needs ", local[i].in, " and sends ", local[i].out,
+          ": the processes run different graphs, or use tensors of different shapes");
   check(nccl_.GroupStart(), "ncclGroupStart");
   constexpr int bytes = static_cast<int>(nccl::Type::u8);
   for (const auto& transfer : transfers) {
@@ -151,8 +151,9 @@ bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, R
                                 {next, local, sizeof local, nullptr, 0}};
   control_.exchange(transfers, call_tag, patience);
   if (!std::equal(std::begin(local), std::end(local), std::begin(remote)))
-    throw tenon::Error("rank ", previous, " is in a different call than rank ", rank(),
-                       ": they run different graphs, or tensors of different types or shapes");
+    throw tenon::Error(
+        "rank ", previous, " is in a different call than rank ", rank(),
+        ": the processes run different graphs, or use tensors of different dtypes or shapes");
   const auto how = reduction == Reduction::sum   ? nccl::Reduction::sum
                    : reduction == Reduction::max ? nccl::Reduction::max
                                                  : nccl::Reduction::min;

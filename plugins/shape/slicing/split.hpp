@@ -126,13 +126,15 @@ struct Split : tenon::Operator {
   /// The reason why an axis of this size cannot be split into these sections; empty if it can.
   std::string contradiction(const Numbers& requested, std::int64_t whole) const {
     if (static_cast<std::int64_t>(requested.size()) != sections)
-      return tenon::join("has ", requested.size(), " values, not ", sections);
+      return tenon::join("has ", requested.size(), " values, but sections is ", sections);
     std::int64_t sum = 0;
     for (const auto size : requested)
       if (size < 0 || __builtin_add_overflow(sum, size, &sum))
-        return tenon::join("contains ", size);
-    return whole == tenon::unknown || whole == sum ? std::string()
-                                                   : tenon::join("adds up to ", sum);
+        return tenon::join("contains ", size,
+                           ": needs sizes of 0 or more, with a sum that 64 bits can represent");
+    return whole == tenon::unknown || whole == sum
+               ? std::string()
+               : tenon::join("adds up to ", sum, ", not to ", whole);
   }
 
   std::int64_t sum_of_sizes(const tenon::Infer& io, const Numbers& requested, const tenon::Shape& x,
