@@ -8,8 +8,7 @@ struct Send : Collective {
   static constexpr void describe(auto& op) {
     op.doc(
         "sends x to another process, which receives it with the operator recv, and returns x "
-        "(torch.distributed.send); large tensors and tensors on GPUs block until the other process "
-        "receives them");
+        "(torch.distributed.send); blocks until x is received if x is large or on a GPU");
     op.types(tenon::every_type);
     op.input("x", "any shape");
     op.output("y",

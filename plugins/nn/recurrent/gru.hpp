@@ -58,9 +58,9 @@ struct GruLayer : Recurrent {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "gated recurrent unit (GRU), as in ONNX: z = f(W_z x + R_z h + b_z), r = f(W_r x + R_r h + "
-        "b_r), h = (1 - z) * g(W_h x + R_h (r * h) + b_h) + z * h for each step; W is weight, R is "
-        "recurrent, b is the sum of both biases");
+        "gated recurrent unit (GRU), as in ONNX: h = (1 - z) * tanh(W_h x + R_h (r * h) + b_h) + z "
+        "* h with gates z, r = sigmoid(W x + R h + b) for each step; W: weight, R: recurrent, b: "
+        "sum of both biases");
     describe_inputs(op,
                     "[directions, 3 * hidden, features]; rows of z (update gate), r (reset gate) "
                     "and h (new state)");

@@ -43,9 +43,9 @@ struct LstmLayer : Recurrent {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "long short-term memory (LSTM), as in ONNX: i, o, f = sigmoid(W x + R h + b + peephole "
-        "term), c = f * c + i * tanh(W_c x + R_c h + b_c), h = o * tanh(c) for each step; W is "
-        "weight, R is recurrent, b is the sum of both biases");
+        "long short-term memory (LSTM), as in ONNX: c = f * c + i * tanh(W_c x + R_c h + b_c), h = "
+        "o * tanh(c) with gates i, o, f = sigmoid(W x + R h + b) for each step; W: weight, R: "
+        "recurrent, b: sum of both biases");
     describe_inputs(op,
                     "[directions, 4 * hidden, features]; rows of i (input gate), o (output gate), "
                     "f (forget gate) and c (new cell)");

@@ -20,8 +20,8 @@ struct Recurrent : tenon::Operator {
              "[steps, batch, features], or [batch, steps, features] if `batch_first` is set");
     op.input("weight", gates);
     op.input("recurrent",
-             "[directions, rows, hidden], where rows is size 1 of weight; weights of the hidden "
-             "state, rows in the order of weight");
+             "[directions, rows, hidden], where rows is the second size of weight; weights of the "
+             "hidden state, rows in the order of weight");
     op.input("bias", "[directions, 2 * rows]; biases of weight, then of recurrent; default: 0")
         .optional();
     op.input("lengths",
@@ -43,15 +43,15 @@ struct Recurrent : tenon::Operator {
 
   static constexpr void describe_parameters(auto& op) {
     op.param("direction", &Recurrent::direction,
-             "direction along the steps; bidirectional: both directions, with separate weights")
+             "order of the steps: forward, reverse (last step first) or both, with separate "
+             "weights (bidirectional)")
         .one_of({{"forward", Direction::forward},
                  {"reverse", Direction::reverse},
                  {"bidirectional", Direction::bidirectional}});
     op.param("activations", &Recurrent::activations,
-             "ONNX names of the activation functions for each direction: Relu, Tanh, Sigmoid, "
-             "Affine, LeakyRelu, ThresholdedRelu, "
-             "ScaledTanh, HardSigmoid, Elu, Softsign, Softplus; default: Sigmoid for gates, Tanh "
-             "for the others");
+             "ONNX names of the functions in place of sigmoid and tanh, for each direction: Relu, "
+             "Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, "
+             "Softsign, Softplus; default: Sigmoid for gates, Tanh for the others");
     op.param("activation_alpha", &Recurrent::activation_alpha,
              "alpha of each activation function that has one, in order; default: as in ONNX");
     op.param("activation_beta", &Recurrent::activation_beta,

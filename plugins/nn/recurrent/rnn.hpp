@@ -9,8 +9,8 @@ struct RnnLayer : Recurrent {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "recurrent layer (RNN), as in ONNX: h = f(W x + R h + b) for each step; W is weight, R is "
-        "recurrent, b is the sum of both biases");
+        "recurrent layer (RNN), as in ONNX: h = tanh(W x + R h + b) for each step; W: weight, R: "
+        "recurrent, b: sum of both biases");
     describe_inputs(op, "[directions, hidden, features]");
     describe_outputs(op);
     describe_parameters(op);

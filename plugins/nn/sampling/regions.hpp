@@ -15,10 +15,12 @@ struct RegionPool : tenon::Operator {
 
   static constexpr void describe_sizes(auto& op) {
     op.output("output", "[regions, channels, `height`, `width`]");
-    op.param("height", &RegionPool::height, "number of bins of a region along the rows")
+    op.param("height", &RegionPool::height,
+             "number of bins of each region in vertical direction, the height of output")
         .at_least(1)
         .at_most(4096);
-    op.param("width", &RegionPool::width, "number of bins of a region along the columns")
+    op.param("width", &RegionPool::width,
+             "number of bins of each region in horizontal direction, the width of output")
         .at_least(1)
         .at_most(4096);
     op.param("spatial_scale", &RegionPool::spatial_scale,
@@ -237,7 +239,7 @@ struct RoiAlignShapes : RegionPool {
         "`height` x `width` bins of a region of interest (torchvision.ops.roi_align)");
     op.input("data", "[batch, channels, rows, columns]");
     op.input("regions",
-             "[regions, 4]; left, top, right and bottom, in units of 1 / spatial_scale elements");
+             "[regions, 4]; left, top, right and bottom in units of 1 / spatial_scale elements");
     op.input("samples", "[regions]; index of each region's sample in the batch")
         .types({tenon::i64});
     describe_sizes(op);
@@ -348,8 +350,8 @@ struct MaxRoiPoolShapes : RegionPool {
         "differentiable (torchvision.ops.roi_pool)");
     op.input("data", "[batch, channels, rows, columns]");
     op.input("regions",
-             "[regions, 5]; index of the sample in the batch, left, top, right (inclusive) and "
-             "bottom (inclusive), in units of 1 / spatial_scale elements");
+             "[regions, 5]; index of the sample in the batch, then left, top, right and bottom "
+             "(inclusive) in units of 1 / spatial_scale elements");
     describe_sizes(op);
     op.example(
         {{"data", {1, 2, 5, 6}}, {"regions", {2, 5}, tenon::f32, {0, 0, 1, 3, 4, 0, 1, 0, 4, 2}}},
