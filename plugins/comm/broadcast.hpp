@@ -14,7 +14,8 @@ struct Broadcast : Collective {
     op.output("y", "same shape as x");
     op.inplace("x", "y");
     op.backward_reads();
-    op.param("root", &Broadcast::root, "rank within the group whose tensor is sent").at_least(0);
+    op.param("root", &Broadcast::root, "rank within the group of the process whose x is sent")
+        .at_least(0);
     describe_group(op);
     op.example({{"x", {2, 3}}});
   }

@@ -30,7 +30,7 @@ struct Quantize : tenon::Operator {
              "at most one dimension")
         .at_least(0);
     op.param("dtype", &Quantize::dtype,
-             "dtype of y; used only without zero_point, whose dtype y has otherwise")
+             "dtype of y if zero_point is absent; otherwise y has the dtype of zero_point")
         .one_of(quantized_types);
     op.param("precise", &Quantize::precise,
              "divide in float32; false: round the quotient to scale's dtype before it is rounded "

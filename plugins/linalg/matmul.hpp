@@ -19,8 +19,10 @@ struct MatmulShapes : tenon::Operator {
     op.input("b", "[..., k, n] or a vector [k]");
     op.output("product", "[..., m, n]; no m if a is a vector, no n if b is a vector");
     op.linear("a", "b");
-    op.param("transpose_a", &MatmulShapes::transpose_a, "transpose a, which is then [..., k, m]");
-    op.param("transpose_b", &MatmulShapes::transpose_b, "transpose b, which is then [..., n, k]");
+    op.param("transpose_a", &MatmulShapes::transpose_a,
+             "a has the shape [..., k, m] and is transposed before the product");
+    op.param("transpose_b", &MatmulShapes::transpose_b,
+             "b has the shape [..., n, k] and is transposed before the product");
     op.param(
         "row_sparse_product", &MatmulShapes::row_sparse_product,
         "if a is csr, return a row_sparse product without the rows in which a stores no element");

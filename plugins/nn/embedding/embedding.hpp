@@ -9,7 +9,7 @@ struct Embedding : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("embedding lookup: output[i, :] = weight[indices[i], :]");
     op.version(2);
-    op.input("indices", "row indices from 0 to input_dim - 1; any shape").types(tenon::integral);
+    op.input("indices", "any shape; row indices from 0 to input_dim - 1").types(tenon::integral);
     op.input("weight", "[input_dim, output_dim]").weight();
     op.output("output", "[shape of indices ..., output_dim]");
     op.linear("weight");
@@ -18,11 +18,10 @@ struct Embedding : tenon::Operator {
         .required()
         .at_least(1);
     op.param("sparse_grad", &Embedding::sparse_grad,
-             "return the gradient of weight as row_sparse with the rows in indices, in time and "
-             "memory proportional to the batch. "
-             "Optimizers then update only these rows (see their `lazy_update`), and operators "
-             "without a kernel for row_sparse convert it "
-             "to dense");
+             "row_sparse gradient of weight with only the rows in indices, in time and memory "
+             "proportional to the batch, as sparse=True of torch.nn.Embedding. Optimizers then "
+             "update only these rows (see their `lazy_update`), and operators without a kernel for "
+             "row_sparse convert the gradient to dense");
     op.added(2, "sparse_grad");
     op.backward_reads("indices");
     op.accumulates();

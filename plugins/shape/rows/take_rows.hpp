@@ -28,8 +28,8 @@ struct TakeRows : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc(
-        "rows of data at the indices numbers: output[i] = data[numbers[i]], as torch.index_select; "
-        "csr and row_sparse data keep their storage format");
+        "rows of data at the indices in numbers: output[i] = data[numbers[i]], as "
+        "torch.index_select; csr and row_sparse data keep their storage format");
     op.types(tenon::every_type);
     op.input("data", "[rows, ...]");
     op.input("numbers", "[n]; row indices from 0 to rows - 1, in any order, with repetitions")
