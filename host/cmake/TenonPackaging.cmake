@@ -29,7 +29,7 @@ foreach(folder host host/file/json sdk)  # with the same layout as here, so that
   install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
 endforeach()
 foreach(folder host sdk)
-  install(DIRECTORY ${folder}/docs DESTINATION ${documents}/${folder} COMPONENT runtime FILES_MATCHING PATTERN *.md)
+  install(DIRECTORY ${folder}/docs DESTINATION ${documents}/${folder} COMPONENT runtime FILES_MATCHING PATTERN *.md PATTERN *.svg)
 endforeach()
 install(DIRECTORY host/demo DESTINATION ${documents}/host COMPONENT runtime)
 install(CODE "execute_process(COMMAND \"\${CMAKE_COMMAND}\" -D \"FOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}\"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # site.sh OUT: builds the documentation site in OUT from the Markdown pages of this repository, from the docstrings of the Python package, and
 # from the comments of the C++ headers.
-# Needs doxygen, and mkdocs, mkdocs-material and mkdocstrings[python] (host/docs/requirements.txt) in the Python environment that comes first in PATH.
+# Needs doxygen, graphviz, and mkdocs, mkdocs-material and mkdocstrings[python] (host/docs/requirements.txt) in the Python environment that comes first in PATH.
 # Fails if a link leads nowhere.
 set -euo pipefail
 out=$(realpath -m "${1:?usage: site.sh OUT}")

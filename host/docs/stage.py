@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """stage.py FOLDER: prepares FOLDER for mkdocs: the repository's pages in FOLDER/pages, at their paths in the repository.
 
-Files that a page links to, such as pictures and sources, are copied, too. A link to a folder leads to its README.md, or, if there is
-none, becomes plain text.
+Files that a page links to, such as pictures and sources, are copied, too; a picture NAME.svg with a source NAME.dot is drawn again
+from it. A link to a folder leads to its README.md, or, if there is none, becomes plain text.
 """
 
 from __future__ import annotations
@@ -78,6 +78,20 @@ def staged(page: str, pages: Path, copied: set[str]) -> str:
     return "\n".join(lines)
 
 
+def copy_or_draw(path: str, target: Path) -> None:
+    """Copies a file of the repository, or draws it from its source for graphviz."""
+    source = (ROOT / path).with_suffix(".dot")
+    if not path.endswith(".svg") or not source.exists():
+        shutil.copy(ROOT / path, target)
+        return
+    try:
+        subprocess.run(["dot", "-Tsvg", source, "-o", target], check=True)
+    except FileNotFoundError:
+        sys.exit(f"error: cannot draw {path}: graphviz's dot is missing (apt install graphviz)")
+    except subprocess.CalledProcessError:
+        sys.exit(f"error: cannot draw {path}: graphviz's dot failed")
+
+
 def main() -> None:
     out = Path(sys.argv[1]).resolve()
     pages = out / "pages"
@@ -94,7 +108,7 @@ def main() -> None:
     for path in sorted(copied):
         target = pages / site_path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, target)
+        copy_or_draw(path, target)
     reference = pages / "reference/python.md"
     reference.parent.mkdir()
     reference.write_text(REFERENCE, encoding="utf-8")
