@@ -52,16 +52,15 @@ struct MatmulShapes : tenon::Operator {
   void infer(tenon::Infer& io) const {
     auto a = io.input(0).shape, b = io.input(1).shape;
     if (!a.has_rank() || !b.has_rank()) return;
-    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, but a is ", a,
-               " and b is ", b);
-    io.require(!transpose_a || a.rank() > 1, "transpose_a needs a matrix, but a is ", a);
-    io.require(!transpose_b || b.rank() > 1, "transpose_b needs a matrix, but b is ", b);
+    io.require(a.rank() > 0 && b.rank() > 0, "needs matrices or vectors, not scalars");
+    io.require(!transpose_a || a.rank() > 1, "transpose_a needs a matrix, not a vector");
+    io.require(!transpose_b || b.rank() > 1, "transpose_b needs a matrix, not a vector");
 
     const int a_inner = transpose_a ? -2 : -1, b_inner = b.rank() == 1 || transpose_b ? -1 : -2;
     const auto inner = a[a_inner] != tenon::unknown ? a[a_inner] : b[b_inner];
-    io.require(b[b_inner] == inner || b[b_inner] == tenon::unknown, "a has ", inner,
-               " columns but b has ", b[b_inner], " rows: a ", oriented(a, transpose_a), ", b ",
-               oriented(b, transpose_b));
+    io.require(b[b_inner] == inner || b[b_inner] == tenon::unknown,
+               transpose_a ? "transposed a has " : "a has ", inner, " columns but ",
+               transpose_b ? "transposed b has " : "b has ", b[b_inner], " rows");
     a.set(a_inner, inner);
     b.set(b_inner, inner);
     io.set_input(0, a);
@@ -70,7 +69,7 @@ struct MatmulShapes : tenon::Operator {
     const auto batch_a = batch_axes(a), batch_b = batch_axes(b);
     for (int axis = 0; axis < std::min(batch_a.rank(), batch_b.rank()); ++axis)
       io.require(batch::joinable(batch_a[-1 - axis], batch_b[-1 - axis]), "batch axes ", batch_a,
-                 " and ", batch_b, " do not broadcast: a ", a, ", b ", b);
+                 " and ", batch_b, " do not broadcast");
     io.set_output(0, product_shape(a, b));
   }
 

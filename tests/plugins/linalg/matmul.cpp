@@ -123,19 +123,14 @@ TEST_CASE("matmul refuses inconsistent arguments with the reason") {
     Sides sides;
     const char* reason;
   } rows[] = {
-      {tenon::Shape::scalar(),
-       {4, 5},
-       {},
-       "needs matrices or vectors, but a is [] and b is [4, 5]"},
-      {{3, 4}, {3, 5}, {}, "a has 4 columns but b has 3 rows: a [3, 4], b [3, 5]"},
-      {{3, 4}, {5, 3}, {true, false}, "a has 3 columns but b has 5 rows: a [4, 3], b [5, 3]"},
-      {{4}, {5}, {}, "a has 4 columns but b has 5 rows: a [4], b [5]"},
-      {{4}, {4, 5}, {true, false}, "transpose_a needs a matrix, but a is [4]"},
-      {{4, 4}, {4}, {false, true}, "transpose_b needs a matrix, but b is [4]"},
-      {{2, 3, 4},
-       {3, 4, 5},
-       {},
-       "batch axes [2] and [3] do not broadcast: a [2, 3, 4], b [3, 4, 5]"},
+      {tenon::Shape::scalar(), {4, 5}, {}, "needs matrices or vectors, not scalars"},
+      {{3, 4}, {3, 5}, {}, "a has 4 columns but b has 3 rows"},
+      {{3, 4}, {5, 3}, {true, false}, "transposed a has 3 columns but b has 5 rows"},
+      {{3, 4}, {5, 3}, {false, true}, "a has 4 columns but transposed b has 3 rows"},
+      {{4}, {5}, {}, "a has 4 columns but b has 5 rows"},
+      {{4}, {4, 5}, {true, false}, "transpose_a needs a matrix, not a vector"},
+      {{4, 4}, {4}, {false, true}, "transpose_b needs a matrix, not a vector"},
+      {{2, 3, 4}, {3, 4, 5}, {}, "batch axes [2] and [3] do not broadcast"},
   };
   for (const auto& row : rows)
     CHECK(error_of(product_case(tenon::f32, row.a, row.b, row.sides)) == row.reason);
