@@ -166,7 +166,7 @@ Failure out_of_memory(const std::string& device, const std::string& what, std::u
   return {FailureKind::failed,
           device + " is out of memory: " + what + " needs " + readable_bytes(bytes) + ", and " +
               readable_bytes(memory.free) + " of " + readable_bytes(memory.total) + " are free",
-          "use a smaller batch; the graph's plan says what it needs"};
+          "use a smaller batch; the plan reports the memory it needs"};
 }
 
 }  // namespace tenon

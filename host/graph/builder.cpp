@@ -156,7 +156,7 @@ ValueId GraphBuilder::implicit_variable(const NodeRecord& node, const LoadedOper
   const bool exists = there != none && model_.values[there].role == Role::variable;
   if (!input.weight.value_or(true) && !exists)
     throw Failure(FailureKind::usage,
-                  fmt::format("input '{}' is missing: {}", input.name, input.doc),
+                  fmt::format("input '{}' is missing ({})", input.name, input.doc),
                   "connect a value to it; only weights become variables automatically");
   return find_or_add_value(node, input.name, Role::variable, type);
 }
@@ -176,7 +176,7 @@ void GraphBuilder::connect(NodeRecord& node, const LoadedOperator& op,
                     fmt::format("variadic input '{}' contains an empty value", declared.name));
     if (missing && !implicit_variables)
       throw Failure(FailureKind::usage,
-                    fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+                    fmt::format("input '{}' is missing ({})", declared.name, declared.doc));
     const auto value = missing ? implicit_variable(node, op, declared, unknown_type()) : inputs[i];
     model_.edges.push_back(value);
   }

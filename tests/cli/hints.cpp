@@ -17,7 +17,7 @@ TEST_CASE("hints: the library's hints name the corresponding options") {
       {{"run", "u.json"}, 3, "add the folder of its plugin (--plugins DIR)"},
       {{"--memory-limit", "1", "run", "g.json", "--input", "x=x.npy"},
        1,
-       "use a smaller batch; the graph's plan says what it needs (tenon show --memory)"},
+       "use a smaller batch; the plan reports the memory it needs (tenon show --memory)"},
       {{"trust", "add-key", "key.pub", "--name", "a b"}, 2, "give it another name (--name NAME)"},
   };
   for (const auto& test : cases) {

@@ -101,7 +101,7 @@ TEST_CASE("devices: out of memory reports what was needed and what was free") {
   CHECK(failure.kind == 1);
   CHECK(failure.message ==
         "cuda:1 is out of memory: the plan needs 3.0 GiB, and 1.0 GiB of 79.0 GiB are free");
-  CHECK(failure.hint == "use a smaller batch; the graph's plan says what it needs");
+  CHECK(failure.hint == "use a smaller batch; the plan reports the memory it needs");
 }
 
 TEST_CASE("devices: applications see the same devices as plain data") {

@@ -73,7 +73,7 @@ TEST_CASE(
   for (const auto& inputs : {std::vector<Value>{x}, std::vector<Value>{x, {}, x}}) {
     const auto failure = failure_of([&] { graph.add("scored", inputs, {}, "n"); });
     CHECK(failure.kind == static_cast<int>(FailureKind::usage));
-    CHECK(failure.message == "[scored] node 'n': input 'right' is missing: the shape of left");
+    CHECK(failure.message == "[scored] node 'n': input 'right' is missing (the shape of left)");
     CHECK(failure.hint == "connect a value to it; only weights become variables automatically");
   }
   CHECK(graph.nodes().empty());

@@ -94,7 +94,7 @@ struct OneNode {
         continue;
       throw Failure(
           FailureKind::usage,
-          fmt::format("[{}] input '{}' is missing: {}", info.name, input.name, input.doc),
+          fmt::format("[{}] input '{}' is missing ({})", info.name, input.name, input.doc),
           fmt::format("add --input {}=FILE or --input {}=random:2x3", input.name, input.name));
     }
     graph.add(name, positional, attributes);

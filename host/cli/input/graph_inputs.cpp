@@ -90,7 +90,7 @@ std::vector<Option> input_options() {
 }
 
 Option density_option() {
-  return {"density", "PART",
+  return {"density", "FRACTION",
           "fraction of stored elements in random csr and row_sparse inputs, from 0 to 1", Real{0},
           "0.1"};
 }

@@ -31,7 +31,7 @@ constexpr Words words[] = {
     {"name one operator to check", "--op NAME"},
     {"add the plugin that has the operators", "--plugins DIR"},
     {"give it another name", "--name NAME"},
-    {"the graph's plan says what it needs", "tenon show --memory"},
+    {"the plan reports the memory it needs", "tenon show --memory"},
     {"make that input a constant", "tenon import --fix NAME=VALUE"},
     {"give the inputs whole shapes", "tenon import --shape NAME=DIMS"},
     {"name the operator that computes", "tenon import --map DOMAIN::TYPE=OPERATOR"},

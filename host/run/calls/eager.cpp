@@ -132,7 +132,7 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& argume
     const auto& declared = info.inputs[declared_input(info, i)];
     if (!present && !declared.optional)
       throw Failure(FailureKind::usage,
-                    fmt::format("input '{}' is missing: {}", declared.name, declared.doc));
+                    fmt::format("input '{}' is missing ({})", declared.name, declared.doc));
     auto& type = types.inputs.emplace_back(present ? type_of(arguments[i].dtype, arguments[i].shape)
                                                    : unknown_type());
     type.present = present;

@@ -88,7 +88,7 @@ void require_memory(const Plan& plan, const Arenas& present, const Destinations&
           packed == 0 ? ""
                       : " and " + readable_bytes(packed) + " for the kernels' packed constants",
           available.limit, readable_bytes(available.bytes), describe_largest(plan, need.largest)),
-      "use a smaller batch; the graph's plan says what it needs");
+      "use a smaller batch; the plan reports the memory it needs");
 }
 
 }  // namespace tenon

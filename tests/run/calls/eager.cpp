@@ -109,7 +109,7 @@ TEST_CASE("eager: errors state operator, found and needed") {
        "[fully_connected] parameter 'num_hidden' is required: rows of weight",
        ""},
       {"quadratic", {f2, f2}, {}, 2, "[quadratic] the operator takes 1 input but is given 2", ""},
-      {"quadratic", {}, {}, 2, "[quadratic] input 'data' is missing: values of x", ""},
+      {"quadratic", {}, {}, 2, "[quadratic] input 'data' is missing (values of x)", ""},
       {"quadratic",
        {i2},
        {},

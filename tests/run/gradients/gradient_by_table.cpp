@@ -109,7 +109,7 @@ TEST_CASE("a gradient() that violates the rules of the ABI is refused with a mes
          const tenon_value empty = TENON_NO_VALUE;
          return io->add(io, "twice", &empty, 1, nullptr, 0, &dy);
        },
-       "input 'x' is missing: any shape"},
+       "input 'x' is missing (any shape)"},
       {[](tenon_gradient* io) { return io->set_input_grad(io, 0, TENON_NO_VALUE); },
        "its gradient() sets the gradient of an input to an empty value"},
   };
