@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/command.hpp"
@@ -14,21 +15,32 @@
 namespace tenon::cli {
 namespace {
 
+/// The column after the names, at least that of the other lines.
+std::size_t width_of_names(const OperatorInfo& info) {
+  std::size_t width = 16;
+  const auto widen = [&](const auto& entries) {
+    for (const auto& entry : entries) width = std::max(width, entry.name.size());
+  };
+  widen(info.inputs), widen(info.outputs), widen(info.states), widen(info.params);
+  return width;
+}
+
 void print_arguments(const OperatorInfo& info) {
+  const auto width = width_of_names(info);
+  const auto entry = [&](const std::string& name, const std::string& type, const std::string& doc) {
+    write_result("  {:<{}} {}\n  {:<{}} {}\n", name, width, type, "", width, doc);
+  };
   write_result("\nInputs\n");
-  for (const auto& input : info.inputs)
-    write_result("  {:<16} {}\n  {:<16} {}\n", input.name, input_text(info, input), "", input.doc);
+  for (const auto& input : info.inputs) entry(input.name, input_text(info, input), input.doc);
   if (info.inputs.empty()) write_result("  none\n");
   write_result("\nOutputs\n");
   for (const auto& output : info.outputs)
-    write_result("  {:<16} {}\n", output.name, output_text(output));
+    write_result("  {:<{}} {}\n", output.name, width, output_text(output));
   if (!info.states.empty()) write_result("\nStates\n");
   for (const auto& state : info.states)
-    write_result("  {:<16} initially {}\n  {:<16} {}\n", state.name, state.initial, "", state.doc);
+    entry(state.name, fmt::format("initially {}", state.initial), state.doc);
   if (!info.params.empty()) write_result("\nParameters\n");
-  for (const auto& param : info.params)
-    write_result("  {:<16} {}{}, {}\n  {:<16} {}\n", param.name, kind_text(param), range_of(param),
-                 default_of(param), "", param.doc);
+  for (const auto& param : info.params) entry(param.name, type_and_default(param), param.doc);
 }
 
 void print_traits(const OperatorInfo& info) {
@@ -49,7 +61,7 @@ void print_rules(const OperatorInfo& info) {
 
 void print_operator(const Catalog& catalog, const CatalogOperator& op) {
   write_result("Operator\n  {:<16} {}\n  {:<16} {}\n  {:<16} {}\n", "name", op.full_name(),
-               "what it does", op.info.doc, "version", op.info.version);
+               "description", op.info.doc, "version", op.info.version);
   if (!op.info.aliases.empty())
     write_result("  {:<16} {}\n", "also called", fmt::join(op.info.aliases, ", "));
   if (op.file >= 0) {

@@ -16,17 +16,16 @@ void add_tables(Page& page, const OperatorInfo& info, bool titles) {
   for (const auto& state : info.states)
     states.push_back({state.name, fmt::format("initially {}", state.initial), state.doc});
   for (const auto& param : info.params)
-    params.push_back({param.name, fmt::format("{}{}", kind_text(param), range_of(param)),
-                      default_value_of(param), param.doc});
+    params.push_back({param.name, type_text(param), default_value_of(param), param.doc});
   const auto add = [&](const char* title, const std::vector<std::string>& columns,
                        const Rows& rows) {
     if (titles && !rows.empty()) page.heading(2, title);
     page.table(columns, rows);
   };
-  add("Inputs", {"input", "dtypes", "meaning"}, inputs);
-  add("Outputs", {"output", "meaning"}, outputs);
-  add("States", {"state", "value", "meaning"}, states);
-  add("Parameters", {"parameter", "value", "default", "meaning"}, params);
+  add("Inputs", {"input", "dtypes", "description"}, inputs);
+  add("Outputs", {"output", "description"}, outputs);
+  add("States", {"state", "value", "description"}, states);
+  add("Parameters", {"parameter", "type", "default", "description"}, params);
 }
 
 void add_lists(Page& page, const OperatorInfo& info) {

@@ -9,11 +9,11 @@ namespace tenon::cli {
 std::string input_text(const OperatorInfo& info,
                        const InputInfo& input);  ///< `float32 float64, optional`
 std::string output_text(const OutputInfo& output);
-std::string kind_text(const ParamInfo& param);  ///< `text`, `float32 tensor`
-/// ` >= 0 and < 1`; empty if there are no bounds
-std::string range_of(const ParamInfo& param);
+/// `int (>= 1)`, `float32 tensor`, `one of: mean, sum`
+std::string type_text(const ParamInfo& param);
 std::string default_value_of(const ParamInfo& param);  ///< `required`, `0.5`
-std::string default_of(const ParamInfo& param);        ///< `required`, `default 0.1`
+/// `int (>= 1), required`, `one of: mean, sum; default "mean"`
+std::string type_and_default(const ParamInfo& param);
 std::string rule_text(const RuleInfo& rule);
 std::string rewrite_text(const RewriteInfo& rule);
 std::string onnx_text(const OperatorInfo& info, const OnnxForm& form);

@@ -46,11 +46,11 @@ std::string whole_page(const std::string& title, const std::string& body) {
 </header>
 <main>
 {}</main>
-<footer>Tenon {}; {}, from what plugins say of themselves.</footer>
+<footer>Tenon {}; generated from plugin manifests by tenon docs.</footer>
 </body>
 </html>
 )",
-      site_mark, html_text(title), body, TENON_VERSION, site_mark);
+      site_mark, html_text(title), body, TENON_VERSION);
 }
 
 std::string index_line(const Catalog& catalog, const CatalogOperator& op) {

@@ -245,9 +245,7 @@ class Writer {
            input_text(info_, info_.inputs[i]));
     for (std::size_t i = 0; i < info_.params.size(); ++i) {
       const auto& param = info_.params[i];
-      line(
-          names_.params[i], param.doc,
-          printable(fmt::format("{}{}, {}", kind_text(param), range_of(param), default_of(param))));
+      line(names_.params[i], param.doc, printable(type_and_default(param)));
     }
     lines.insert(lines.end(), {"", "Returns:"});
     for (const auto& output : info_.outputs)

@@ -114,7 +114,7 @@ TEST_CASE("inspect: parameters that are lists of texts or tensors") {
   CHECK(has(site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "smooth"}).out,
             "float32 tensor, default [0.25, 0.5, 0.25]"));
   CHECK(has(site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "apply"}).out,
-            "a list of texts one of relu, negate, halve, default [\"relu\", \"halve\"]"));
+            "string[], one of: relu, negate, halve; default [\"relu\", \"halve\"]"));
   const auto json = site.run({"--plugins", TENON_TEST_EXAMPLES, "inspect", "smooth", "--json"}).out;
   CHECK(has(json, "\"dtype\": \"float32\""));
   CHECK(has(json, "\"kind\": \"texts\""));

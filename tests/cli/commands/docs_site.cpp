@@ -42,7 +42,7 @@ TEST_CASE("docs site: has an index, a search and a page for each operator") {
         "<dt>Storage</dt><dd>dense; sparse inputs are converted to dense with a warning</dd>\n",
         "<dt>Gradient</dt><dd>its own kernel; it reads data, gamma, mean, inverse_std</dd>\n",
         "<h2 id=\"Inputs\">", "<h2 id=\"Outputs\">", "<h2 id=\"States\">",
-        "<tr><td><code>epsilon</code></td><td>a number &gt; 0</td><td>1e-05</td><td>added to the "
+        "<tr><td><code>epsilon</code></td><td>float (&gt; 0)</td><td>1e-05</td><td>added to the "
         "variance</td></tr>\n",
         "output = ops.batch_norm(data, gamma, beta)\n",
         "host.call(&quot;batch_norm&quot;, {data, gamma, beta});\n",

@@ -59,8 +59,8 @@ TEST_CASE("typing: stubs of all operators, reproducible byte by byte") {
            ") -> tuple[Value, ...]:\n",
            "def normal(\n    *,\n    shape: Sequence[int],\n",
            "def if_(\n",
-           "        axis: channel axis; negative axes count from the end (a whole number >= -8 and "
-           "<= 7, default 1)\n",
+           "        axis: channel axis; negative axes count from the end (int (>= -8 and <= "
+           "7), default 1)\n",
        }) {
     CAPTURE(line);
     CHECK(has(text, line));

@@ -381,17 +381,16 @@ struct TENON_API OperatorInfo {
     field("types", self.types), field("inputs", self.inputs), field("outputs", self.outputs),
         field("states", self.states);
     field("params", self.params),
-        field("elementwise", self.elementwise, "element by element, broadcasts");
-    field("accumulates", self.accumulates, "adds to its outputs itself"),
-        field("strides", self.strides, "takes strided inputs");
-    field("random", self.random, "draws random numbers"),
-        field("kernels_elsewhere", self.kernels_elsewhere, "");
-    field("derivative", self.derivative, "can compute its derivative by input i (derivative=i)");
+        field("elementwise", self.elementwise, "elementwise, with broadcasting");
+    field("accumulates", self.accumulates, "supports accumulation into outputs"),
+        field("strides", self.strides, "supports non-contiguous inputs");
+    field("random", self.random, "random"), field("kernels_elsewhere", self.kernels_elsewhere, "");
+    field("derivative", self.derivative, "supports second derivatives (attribute derivative)");
     field("surrogate_gradient", self.surrogate_gradient,
-          "its gradient is not the derivative of forward, on purpose");
+          "surrogate gradient: intentionally not the derivative of forward");
     field("communicates", self.communicates, "waits for other processes");
     field("channels_last", self.channels_last);
-    field("prefers_channels_last", self.prefers_channels_last, "is faster with channels last");
+    field("prefers_channels_last", self.prefers_channels_last, "prefers channels-last");
     field("functions", self.functions), field("space", self.space),
         field("conditions", self.conditions);
     field("rules", self.rules), field("rewrites", self.rewrites), field("onnx", self.onnx);
