@@ -217,7 +217,10 @@ run_triton() {
 # The documentation site has no broken links, and every page opens in a browser without an error.
 run_docs() {
   venv docs build-docs/venv -r host/docs/requirements.txt || return
-  step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site && tail -n 1 build-ci/log/docs.txt || return
+  venv docs build-ci/venv -r tests/python/requirements.txt || return
+  step docs-configure cmake --preset ci -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python" &&
+    step docs-types cmake --build build-ci --target tenon_core_types || return
+  step docs env "PATH=$PWD/build-docs/venv/bin:$PATH" bash host/docs/site.sh build-docs/site build-ci/python/tenon/_core.pyi && tail -n 1 build-ci/log/docs.txt || return
   command -v chromium >/dev/null || { skipped docs-pages "chromium is missing; apt-get install chromium"; return; }
   step docs-pages python3 tests/house/site_pages.py build-docs/site && tail -n 1 build-ci/log/docs-pages.txt
 }

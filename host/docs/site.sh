@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# site.sh OUT: builds the documentation site in OUT from the Markdown pages of this repository, from the docstrings of the Python package, and
-# from the comments of the C++ headers.
+# site.sh OUT TYPES: builds the documentation site in OUT from the Markdown pages of this repository, from the docstrings of the Python package, and
+# from the comments of the C++ headers. TYPES: BUILD/python/tenon/_core.pyi of a build with -DTENON_PYTHON=ON, whose target
+# tenon_core_types generates it.
 # Needs doxygen, graphviz, and mkdocs, mkdocs-material and mkdocstrings[python] (host/docs/requirements.txt) in the Python environment that comes first in PATH.
 # Fails if a link leads nowhere.
 set -euo pipefail
-out=$(realpath -m "${1:?usage: site.sh OUT}")
+out=$(realpath -m "${1:?usage: site.sh OUT TYPES}") types=$(realpath "${2:?usage: site.sh OUT TYPES}")
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 host/docs/stage.py "$work"
+python3 host/docs/stage.py "$work" "$types"
 version=$(sed -n 's/^project(Tenon VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 sed "s#@PROJECT_SOURCE_DIR@#$PWD#g; s#@CMAKE_BINARY_DIR@#$work#; s#@PROJECT_VERSION@#$version#" host/cmake/Doxyfile.in >"$work/Doxyfile"
 mkdir "$work/docs"
