@@ -43,7 +43,7 @@ struct ArrayArguments {
 };
 
 /// The GIL as a mutex: callers that use Python objects already hold it.
-struct HeldGil {
+struct NoLock {
   void lock() {}
   void unlock() {}
 };
@@ -101,7 +101,7 @@ class ArrayCalls {
     std::int64_t bytes = 0;            // of the visible outputs
     bool usable = false;
   };
-  using Cache = CallCache<Entry, HeldGil>;
+  using Cache = CallCache<Entry, NoLock>;
 
   static std::size_t hash_of(const Arguments& args) {
     std::size_t hash = args.inputs;

@@ -13,7 +13,7 @@ namespace {
 int number_of_name(const char* name) {
   PyArray_Descr* descr = nullptr;
   if (PyArray_DescrConverter(nb::str(name).ptr(), &descr) == 0) throw nb::python_error();
-  const auto held = nb::steal(reinterpret_cast<PyObject*>(descr));
+  const auto descr_owner = nb::steal(reinterpret_cast<PyObject*>(descr));
   return descr->type_num;
 }
 
@@ -115,9 +115,9 @@ DType dtype_from(nb::handle object) {
   PyArray_Descr* descr = nullptr;
   if (PyArray_DescrConverter(object.ptr(), &descr) == 0 || descr == nullptr)
     throw nb::python_error();
-  const auto held = nb::steal(reinterpret_cast<PyObject*>(descr));
+  const auto descr_owner = nb::steal(reinterpret_cast<PyObject*>(descr));
   const auto dtype = dtype_of_number(descr);
-  if (dtype == unknown_dtype) refuse_dtype(nb::str(held).c_str());
+  if (dtype == unknown_dtype) refuse_dtype(nb::str(descr_owner).c_str());
   return dtype;
 }
 

@@ -119,14 +119,14 @@ AttributeValue attribute_from(nb::handle object, const ParamInfo* param, const s
 
 nb::object attribute_to_python(const AttributeValue& value) {
   return std::visit(
-      []<class T>(const T& held) -> nb::object {
+      []<class T>(const T& content) -> nb::object {
         if constexpr (std::is_same_v<T, Tensor>) {
-          return array_from(held.clone(), true);
+          return array_from(content.clone(), true);
         } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-          return nb::cast(held);
+          return nb::cast(content);
         } else {
           nb::list items;
-          for (const auto& item : held) items.append(item);
+          for (const auto& item : content) items.append(item);
           return items;
         }
       },

@@ -193,7 +193,7 @@ nb::dict value_to_python(const ValueInfo& value) {
 }
 
 void bind_graph(nb::module_& module) {
-  nb::class_<Value>(module, "Value").def("output", &Value::output, nb::arg("place"));
+  nb::class_<Value>(module, "Value").def("output", &Value::output, nb::arg("index"));
   nb::class_<GraphHandle>(module, "Graph")
       .def(
           "__init__",
@@ -347,7 +347,7 @@ void bind_graph(nb::module_& module) {
   module.def("load_onnx", &load_onnx, nb::arg("host"), nb::arg("path"), nb::arg("shape"),
              nb::arg("fix"), nb::arg("map"), nb::arg("prefer_functions"), nb::arg("keep_unknown"),
              nb::arg("trust_links") = false);
-  module.def("own_name", &name_in_graph, nb::arg("names"), nb::arg("given"),
+  module.def("name_in_graph", &name_in_graph, nb::arg("names"), nb::arg("user_name"),
              nb::arg("changed") = std::map<std::string, std::string>());
   module.def("graph_from_bytes", &from_bytes, nb::arg("host"), nb::arg("data"),
              nb::arg("name") = "graph");

@@ -249,7 +249,7 @@ void drop(PyObject* object) noexcept {
 
 std::shared_ptr<const void> owner_of(nb::handle object) {
   Py_INCREF(object.ptr());
-  return {object.ptr(), [](PyObject* held) { drop(held); }};
+  return {object.ptr(), [](PyObject* owned) { drop(owned); }};
 }
 
 void report_later(std::string category, std::string text) {

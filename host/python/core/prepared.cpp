@@ -103,7 +103,7 @@ void bind_prepared(nb::module_& module) {
            })
       .def("forward", &forward, nb::arg("inputs"), nb::arg("outputs"), nb::arg("states"))
       .def("backward", &backward, nb::arg("output_grads"), nb::arg("inputs"), nb::arg("outputs"),
-           nb::arg("states"), nb::arg("wanted"));
+           nb::arg("states"), nb::arg("requested"));
   module.def("prepare", &prepare, nb::arg("host"), nb::arg("op"), nb::arg("types"),
              nb::arg("params"), nb::arg("device") = "", nb::arg("training") = false);
 }

@@ -113,7 +113,7 @@ nb::object run_arrays(Arrays& arrays, PyObject* const* args) {
 template <std::size_t capacity>
 nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count, PyObject* inputs) {
   PyObject* args[capacity] = {};
-  nb::object held[capacity];  // another thread may change the dict meanwhile
+  nb::object references[capacity];  // another thread may change the dict meanwhile
   const auto all = arrays->inputs.size();
   const auto named = inputs == nullptr ? 0 : static_cast<std::size_t>(PyDict_Size(inputs));
   if (count + named != all) return {};
@@ -124,7 +124,7 @@ nb::object quick(Arrays* arrays, PyObject* const* positional, std::size_t count,
       PyErr_Clear();
       return {};
     }
-    held[i] = nb::borrow(args[i]);
+    references[i] = nb::borrow(args[i]);
   }
   return run_arrays<capacity>(*arrays, args);
 }
@@ -134,9 +134,9 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
   auto* arrays = arrays_of(self);
   if (arrays == nullptr || arrays->session == nullptr) return {};
   // a larger capacity costs time
-  const bool few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;
-  return few ? quick<2>(arrays, positional, count, inputs)
-             : quick<max_arrays>(arrays, positional, count, inputs);
+  const bool has_few = arrays->inputs.size() <= 2 && arrays->outputs.size() <= 2;
+  return has_few ? quick<2>(arrays, positional, count, inputs)
+                 : quick<max_arrays>(arrays, positional, count, inputs);
 }
 
 // run(inputs) on the fast path. Session._run handles everything else.
@@ -198,9 +198,9 @@ PyObject* attach(PyObject* self, PyObject* arguments) {
     made->outputs = names(outputs);
     made->core = nb::borrow(core);
     made->results = nb::borrow(results);
-    const bool few = made->inputs.size() <= max_arrays && made->outputs.size() <= max_arrays &&
-                     !made->outputs.empty();
-    if (possible != 0 && few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
+    const bool has_few = made->inputs.size() <= max_arrays && made->outputs.size() <= max_arrays &&
+                         !made->outputs.empty();
+    if (possible != 0 && has_few) made->session = nb::cast<SessionHandle*>(nb::handle(core));
     delete std::exchange(reinterpret_cast<SessionObject*>(self)->arrays, made.release());
   } catch (...) {
     set_python_error();

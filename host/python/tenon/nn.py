@@ -286,12 +286,14 @@ def gru(
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
         graph = h.graph
-        ours, theirs = (
+        of_row, of_state = (
             graph.ops["tenon.split"](row, sections=3, axis=1),
             graph.ops["tenon.split"](h @ recurrent, sections=3, axis=1),
         )
-        reset, update = (graph.ops["tenon.sigmoid"](ours[gate] + theirs[gate]) for gate in (0, 1))
-        candidate = graph.ops["tenon.tanh"](ours[2] + reset * theirs[2])
+        reset, update = (
+            graph.ops["tenon.sigmoid"](of_row[gate] + of_state[gate]) for gate in (0, 1)
+        )
+        candidate = graph.ops["tenon.tanh"](of_row[2] + reset * of_state[2])
         return (candidate + update * (h - candidate),)
 
     return _recurrent("gru", x, units, 3, 1, cell, sequences, init, name)

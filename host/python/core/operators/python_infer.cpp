@@ -102,19 +102,19 @@ nb::object values_of(const PythonInfer& self, const NameOrIndex& which) {
 tenon_attribute attribute_of(const std::string& name, const AttributeValue& value) {
   tenon_attribute raw{};
   raw.name = name.c_str();
-  const auto fill = [&]<class T>(const T& held) {
+  const auto fill = [&]<class T>(const T& content) {
     if constexpr (std::is_same_v<T, bool>) {
-      raw.kind = TENON_ATTR_BOOL, raw.i = held;
+      raw.kind = TENON_ATTR_BOOL, raw.i = content;
     } else if constexpr (std::is_same_v<T, std::int64_t>) {
-      raw.kind = TENON_ATTR_INT, raw.i = held;
+      raw.kind = TENON_ATTR_INT, raw.i = content;
     } else if constexpr (std::is_same_v<T, double>) {
-      raw.kind = TENON_ATTR_FLOAT, raw.f = held;
+      raw.kind = TENON_ATTR_FLOAT, raw.f = content;
     } else if constexpr (std::is_same_v<T, std::string>) {
-      raw.kind = TENON_ATTR_TEXT, raw.text = held.c_str(), raw.count = held.size();
+      raw.kind = TENON_ATTR_TEXT, raw.text = content.c_str(), raw.count = content.size();
     } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-      raw.kind = TENON_ATTR_INTS, raw.ints = held.data(), raw.count = held.size();
+      raw.kind = TENON_ATTR_INTS, raw.ints = content.data(), raw.count = content.size();
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-      raw.kind = TENON_ATTR_FLOATS, raw.floats = held.data(), raw.count = held.size();
+      raw.kind = TENON_ATTR_FLOATS, raw.floats = content.data(), raw.count = content.size();
     } else {
       throw Error(ErrorKind::parameter, "gradient() sets the parameter '", name,
                   "' to a value that is neither a number, a text nor a list of numbers");

@@ -133,9 +133,9 @@ def _require_no_nulls(what: str, array: _Array, first: int, count: int, owner: A
 def _memory(address: int | None, offset: int, size: int, owner: Any) -> np.ndarray[Any, Any]:
     if size == 0 or address is None:
         return np.empty(0, np.uint8)
-    held: Any = (ctypes.c_uint8 * size).from_address(address + offset)
-    held.owner = owner  # Arrow frees its memory with the capsules
-    made = np.frombuffer(held, np.uint8)
+    buffer: Any = (ctypes.c_uint8 * size).from_address(address + offset)
+    buffer.owner = owner  # Arrow frees its memory with the capsules
+    made = np.frombuffer(buffer, np.uint8)
     made.flags.writeable = False
     return made
 

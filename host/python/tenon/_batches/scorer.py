@@ -15,7 +15,7 @@ from .. import _core
 from .._call_cache import exact
 from .._errors import FileError, UsageError, listed, plain_type_errors
 from .._graph.graph import Graph, load
-from .._graph.names import ByName, by_own_names
+from .._graph.names import ByName, by_graph_names
 from .._graph.session import Session
 from .._host.host import Host, path_text
 from .arrow import columns as arrow_columns
@@ -138,7 +138,7 @@ class Scorer:
                 name: _as_input(array, loaded.inputs[name])
                 for name, array in arrow_columns(batch, loaded.inputs).items()
             }
-        batch = by_own_names(loaded.inputs, batch, loaded.inputs._changed)
+        batch = by_graph_names(loaded.inputs, batch, loaded.inputs._changed)
         scored: dict[str, Any] = loaded.session.run(
             {name: _column(batch, name) for name in loaded.inputs}, outputs=self._outputs
         )

@@ -10,7 +10,7 @@ from .. import _core
 from .._arrays.kinds import NUMBERS, to_tensor, weak
 from .._errors import UsageError, listed, plain_type_errors, plainly, say
 from .._host.host import path_text
-from .names import ByName, by_name, own_name
+from .names import ByName, by_name, name_in_graph
 from .nodes import GraphOperators
 from .session import Results, Session
 from .value import Value as Value
@@ -133,11 +133,11 @@ class Graph:
         except UsageError as error:
             outputs = {output["name"]: output["value"] for output in self._core.outputs()}
             if (
-                own := name
+                graph_name := name
                 if name in outputs
-                else own_name(outputs, name, self._core.changed_names())
+                else name_in_graph(outputs, name, self._core.changed_names())
             ):
-                return Value(self, self._core.find(outputs[own]))
+                return Value(self, self._core.find(outputs[graph_name]))
             raise KeyError(str(error)) from None
 
     def __contains__(self, name: str) -> bool:

@@ -11,21 +11,21 @@ from .._errors import listed
 T = TypeVar("T")
 
 
-def own_name(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str:
+def name_in_graph(names: Iterable[str], name: Any, changed: Mapping[str, str]) -> str:
     """The graph's name for the ONNX model's name `name`, such as "x:0"; empty for other names."""
     has_colon = isinstance(name, str) and ":" in name and name.isprintable()
-    return _core.own_name(list(names), name, dict(changed)) if has_colon else ""
+    return _core.name_in_graph(list(names), name, dict(changed)) if has_colon else ""
 
 
-def by_own_names(
+def by_graph_names(
     names: Iterable[str], values: Mapping[str, T], changed: Mapping[str, str]
 ) -> dict[str, T]:
     """`values` by the graph's names. A value under both names is left unchanged."""
     known = set(names)
     renamed = {}
     for name, each in values.items():
-        own = "" if name in known else own_name(known, name, changed)
-        renamed[own if own and own not in values else name] = each
+        graph_name = "" if name in known else name_in_graph(known, name, changed)
+        renamed[graph_name if graph_name and graph_name not in values else name] = each
     return renamed
 
 
@@ -37,12 +37,12 @@ class ByName(dict[str, T]):
     _changed: Mapping[str, str] = {}
 
     def __missing__(self, name: str) -> T:
-        if own := own_name(self, name, self._changed):
-            return self[own]
+        if graph_name := name_in_graph(self, name, self._changed):
+            return self[graph_name]
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or bool(own_name(self, name, self._changed))
+        return super().__contains__(name) or bool(name_in_graph(self, name, self._changed))
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default

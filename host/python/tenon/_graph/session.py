@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._arrays import kinds
 from .._errors import UsageError, listed, plain_error, plain_type_errors
-from .names import ByName, by_name, by_own_names
+from .names import ByName, by_graph_names, by_name
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -136,7 +136,7 @@ class Session(_core.SessionBase):
                 else "into= cannot be used with batch=, which allocates its outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
-        arguments = by_own_names(self._inputs, inputs or {}, self._changed)
+        arguments = by_graph_names(self._inputs, inputs or {}, self._changed)
         kind = kinds.NUMPY
         for name, value in arguments.items():
             if type(value) is not kinds.ndarray:

@@ -273,14 +273,14 @@ def _line(entry: dict[str, Any], epochs: int) -> str:
 
 def _signature() -> inspect.Signature:
     """The signature with Trainer's options, for completion in notebooks."""
-    own = inspect.signature(train)
-    theirs = [
+    signature = inspect.signature(train)
+    options = [
         each
         for each in list(inspect.signature(Trainer).parameters.values())[2:]
-        if each.name not in own.parameters
+        if each.name not in signature.parameters
     ]
-    named = [*list(own.parameters.values())[:-1], *theirs]
-    return own.replace(parameters=named)
+    named = [*list(signature.parameters.values())[:-1], *options]
+    return signature.replace(parameters=named)
 
 
 train.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from .._arrays.dtypes import FLOATING
 from .._arrays.kinds import to_tensor
 from .._errors import Error, FileError, UsageError, Warning, listed, warn
 from .._graph.graph import Graph, Value
-from .._graph.names import by_own_names, own_name
+from .._graph.names import by_graph_names, name_in_graph
 
 Examples = Mapping[str, Any] | Sequence[Any]
 Accuracy = tuple[str | Value, str | Value]
@@ -124,7 +124,7 @@ class Trainer:
         self.checkpoint = checked_path(checkpoint)
         self._host = graph.host
         self._inputs, self._changed = tuple(graph.inputs), graph._core.changed_names()
-        self.label = own_name(self._inputs, self.label, self._changed) or self.label
+        self.label = name_in_graph(self._inputs, self.label, self._changed) or self.label
         self._core = _core.Trainer(
             graph._core,
             named_tensors(self._inputs, data, self._changed),
@@ -327,7 +327,7 @@ def named_tensors(
             )
         data = dict(zip(inputs, data))
     tensors = {}
-    for name, array in by_own_names(inputs, data, changed).items():
+    for name, array in by_graph_names(inputs, data, changed).items():
         try:
             tensors[name] = to_tensor(array)
         except TypeError as error:
