@@ -69,7 +69,7 @@ struct CheckedOperator {
   std::shared_ptr<const ProcessState> before_loading{};
   std::vector<std::string> changed_by_loading{};  ///< how loading changed the process, as clauses
   /// adds an operator of the application, which is in no plugin
-  std::function<void(Host&)> add_own{};
+  std::function<void(Host&)> add_application_operator{};
   /// whether its dependencies had to be searched in the default folders
   bool search_defaults = false;
 };

@@ -337,7 +337,9 @@ std::vector<CheckResult> check_operator(std::string_view manifest, const tenon_o
     checks::CheckedOperator checked_operator{
         plugins.load(name), options.plugins, options.trust_writable, options.seed, "",
         options.calls};
-    checked_operator.add_own = [&](Host& host) { host.add_operator(manifest, table, make); };
+    checked_operator.add_application_operator = [&](Host& host) {
+      host.add_operator(manifest, table, make);
+    };
     return checked_operator;
   };
   require_possible(*load().op.info, options.calls);

@@ -88,8 +88,8 @@ void suggest_command(int argc, char** argv) {
 }
 
 // Returns the options of the program and of the command that satisfy `is_requested`.
-template <class Wanted>
-std::vector<const CLI::Option*> options_of(const CLI::App& app, const Wanted& is_requested) {
+template <class Predicate>
+std::vector<const CLI::Option*> options_of(const CLI::App& app, const Predicate& is_requested) {
   auto found = app.get_options(is_requested);
   for (const auto* sub : app.get_subcommands())
     for (const auto* option : sub->get_options(is_requested)) found.push_back(option);
@@ -134,21 +134,21 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app,
 }
 
 // Prints the text of --help or --version.
-int print_help(const CLI::App& app, const CLI::ParseError& asked) {
+int print_help(const CLI::App& app, const CLI::ParseError& request) {
   std::ostringstream text;
-  app.exit(asked, text, text);
+  app.exit(request, text, text);
   write_result(text.str());
   return 0;
 }
 
 // Makes crashes of plugins reported by name. After this call, the process may be a child of the
 // original one.
-void name_crashes(const Command& command, const Arguments& own, bool json) {
+void name_crashes(const Command& command, const Arguments& arguments, bool json) {
   if (command.plugins == Plugins::apart) return tenon::name_crashes();
   tenon::continue_below_parent([json](const tenon::Failure& failure) { report(failure, json); });
-  if (command.plugins == Plugins::runs && own.has("timeout"))
+  if (command.plugins == Plugins::runs && arguments.has("timeout"))
     tenon::end_hung_calls(
-        std::chrono::milliseconds(std::llround(std::min(own.real("timeout"), 1e12) * 1000)));
+        std::chrono::milliseconds(std::llround(std::min(arguments.real("timeout"), 1e12) * 1000)));
 }
 
 int run(int argc, char** argv) {
@@ -156,14 +156,14 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tenon " TENON_VERSION);
   app.fallthrough();
   app.require_subcommand(1);
-  Arguments global, own;
+  Arguments global, arguments;
   for (const auto& option : global_options()) add_option(app, app, option, global);
   const Command* chosen = nullptr;
   for (const auto& command : commands()) {
     auto* sub = app.add_subcommand(command.name, command.doc);
     sub->footer(command.details);
-    for (const auto& positional : command.positionals) add_positional(*sub, positional, own);
-    for (const auto& option : command.options) add_option(*sub, app, option, own);
+    for (const auto& positional : command.positionals) add_positional(*sub, positional, arguments);
+    for (const auto& option : command.options) add_option(*sub, app, option, arguments);
     sub->callback([&chosen, &command] { chosen = &command; });
   }
   if (argc == 1) {
@@ -178,11 +178,11 @@ int run(int argc, char** argv) {
     throw explain(error, app, argc > 0 ? argv[argc - 1] : "");
   }
   global.set_options(global_options());
-  own.set_options(chosen->options);
+  arguments.set_options(chosen->options);
   Context context(global);
   try {
-    name_crashes(*chosen, own, context.json());
-    return chosen->run(context, own);
+    name_crashes(*chosen, arguments, context.json());
+    return chosen->run(context, arguments);
   } catch (const tenon::Failure& failure) {
     report(failure, context.json());
     return static_cast<int>(failure.kind());

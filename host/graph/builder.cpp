@@ -128,7 +128,7 @@ std::string GraphBuilder::implicit_name(const NodeRecord& node, const std::strin
   return fmt::format("{}_{}", model_.strings[node.name], suffix);
 }
 
-// Returns the existing value `node_part`, supplied by the user, or adds one.
+// Returns the existing value `node_suffix`, supplied by the user, or adds one.
 ValueId GraphBuilder::find_or_add_value(const NodeRecord& node, const std::string& suffix,
                                         Role role, const tenon_type& type) {
   const auto name = implicit_name(node, suffix);

@@ -82,20 +82,21 @@ Value translated(const OnnxForm& form, const ParamInfo& param, const AttributeVa
 }  // namespace
 
 std::optional<AttributeValue> OnnxForm::value_of(const ParamInfo& param,
-                                                 const AttributeValue& theirs) const {
+                                                 const AttributeValue& onnx_value) const {
   bool any = false;
-  auto known = translated(*this, param, theirs, &Value::theirs, &Value::ours, any);
+  auto known = translated(*this, param, onnx_value, &Value::theirs, &Value::ours, any);
   if (any) return known;
-  return std::visit([&](const auto& held) { return from_value(param, held); }, theirs.variant());
+  return std::visit([&](const auto& content) { return from_value(param, content); },
+                    onnx_value.variant());
 }
 
 std::optional<AttributeValue> OnnxForm::onnx_value_of(const ParamInfo& param,
-                                                      const AttributeValue& ours) const {
+                                                      const AttributeValue& value) const {
   bool any = false;
-  auto known = translated(*this, param, ours, &Value::ours, &Value::theirs, any);
+  auto known = translated(*this, param, value, &Value::ours, &Value::theirs, any);
   if (any) return known;
-  if (const auto* flag = std::get_if<bool>(&ours.variant())) return std::int64_t{*flag};
-  return ours;
+  if (const auto* flag = std::get_if<bool>(&value.variant())) return std::int64_t{*flag};
+  return value;
 }
 
 }  // namespace tenon

@@ -38,9 +38,9 @@ std::vector<ConfigTensor> tensors(const Json& config, const char* key, bool rows
     ConfigTensor tensor{each.at("name"), each.value("data_type", ""), {}};
     if (rows) tensor.dims.push_back(unknown);
     const auto reshaped = each.find("reshape");
-    const auto own = reshaped != each.end() ? integers(reshaped->value("shape", Json::array()))
-                                            : integers(each.value("dims", Json::array()));
-    tensor.dims.insert(tensor.dims.end(), own.begin(), own.end());
+    const auto dims = reshaped != each.end() ? integers(reshaped->value("shape", Json::array()))
+                                             : integers(each.value("dims", Json::array()));
+    tensor.dims.insert(tensor.dims.end(), dims.begin(), dims.end());
     all.push_back(std::move(tensor));
   }
   return all;
@@ -58,8 +58,8 @@ void require_tensor(const char* what, const std::vector<ConfigTensor>& listed,
                        served_one.name, found->dtype, dtype));
   const auto& shape = served_one.shape;
   const bool fits = std::equal(shape.begin(), shape.end(), found->dims.begin(), found->dims.end(),
-                               [](auto ours, auto theirs) {
-                                 return ours == unknown || theirs == unknown || ours == theirs;
+                               [](auto size, auto declared) {
+                                 return size == unknown || declared == unknown || size == declared;
                                });
   if (!fits)
     refuse(

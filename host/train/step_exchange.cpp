@@ -203,16 +203,16 @@ void StepExchange::require_alike(const std::vector<Account>& accounts,
                                  const NamedTensors& gradients) const {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
     if (!accounts[rank].has_micro_batches) continue;
-    const auto& theirs = accounts[rank].gradients;
+    const auto& reported = accounts[rank].gradients;
     std::size_t number = 0;
     for (const auto& [name, gradient] : gradients) {
-      const auto storage = number < theirs.size() ? theirs[number].storage : Storage::dense;
+      const auto storage = number < reported.size() ? reported[number].storage : Storage::dense;
       if (storage == Storage::csr && storage == gradient.storage())
         throw SharedFailure(FailureKind::failed,
                             fmt::format("the gradient of '{}' is csr, but distributed training "
                                         "supports only dense and row_sparse gradients",
                                         variables_.at(name)));
-      if (number++ >= theirs.size() || storage != gradient.storage())
+      if (number++ >= reported.size() || storage != gradient.storage())
         throw SharedFailure(FailureKind::failed,
                             fmt::format("the gradient of '{}' is {} in rank {} and {} in rank {}: "
                                         "all processes need the same storage",
@@ -337,12 +337,12 @@ void StepExchange::add_states(std::vector<Tensor>& states, std::int64_t micro_ba
     const auto all = processes_.gather(states[i]);
     const auto working = std::min<std::int64_t>(micro_batches, processes_.size());
     for (std::int64_t rank = 0; rank < working; ++rank) {
-      const auto theirs =
+      const auto remote =
           Tensor::borrow(static_cast<std::byte*>(all.data()) + rank * states[i].bytes(),
                          states[i].dtype(), states[i].shape());
-      if (rank == 0 && !own) copy_elements(theirs, states[i]);
+      if (rank == 0 && !own) copy_elements(remote, states[i]);
       try {
-        states_.require_equal(i, states[i], theirs);
+        states_.require_equal(i, states[i], remote);
       } catch (const Failure& failure) {  // every process finds a rank that differs from its own
         throw SharedFailure(failure.kind(), failure.what(), failure.hint());
       }

@@ -296,7 +296,7 @@ HostOptions host_options(const CheckedOperator& checked) {
 
 void add_operators(Host& host, const CheckedOperator& checked) {
   for (const auto& plugin : checked.plugins) host.add_plugins(plugin);
-  if (checked.add_own) checked.add_own(host);
+  if (checked.add_application_operator) checked.add_application_operator(host);
 }
 
 SingleNode::SingleNode(Host& host, const LoadedOperator& op, const TestInput& sample,

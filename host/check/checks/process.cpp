@@ -108,7 +108,7 @@ Outcome judge_leftovers(const CheckedOperator& checked, const ProcessState& firs
     return failed(fmt::format("calls leave {} running; {}", counted(more, "thread"), advice));
   const auto all = second.new_threads_since(*checked.before_loading);
   if (all == 0) return outcome;
-  if (!checked.add_own && starts_threads(checked.plugins.back()))
+  if (!checked.add_application_operator && starts_threads(checked.plugins.back()))
     return failed(fmt::format("its code leaves {} running; {}", counted(all, "thread"), advice));
   if (outcome.verdict == Verdict::passed)
     outcome.sentence +=

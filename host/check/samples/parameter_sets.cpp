@@ -46,12 +46,12 @@ List elements_of(const Tensor& table) {
 
 List numbers_of(const AttributeValue& value) {
   return std::visit(
-      []<class T>(const T& held) -> List {
-        if constexpr (std::is_arithmetic_v<T>) return {static_cast<double>(held)};
-        if constexpr (std::is_same_v<T, Tensor>) return elements_of(held);
+      []<class T>(const T& content) -> List {
+        if constexpr (std::is_arithmetic_v<T>) return {static_cast<double>(content)};
+        if constexpr (std::is_same_v<T, Tensor>) return elements_of(content);
         if constexpr (std::is_same_v<T, std::vector<std::int64_t>> ||
                       std::is_same_v<T, std::vector<double>>)
-          return List(held.begin(), held.end());
+          return List(content.begin(), content.end());
         return {};
       },
       value.variant());

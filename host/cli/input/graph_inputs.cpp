@@ -35,23 +35,23 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
   return names;
 }
 
-/// Maps the graph's own input names to their texts. Throws Failure (usage) for a name that is not
+/// Maps the graph's input names to their texts. Throws Failure (usage) for a name that is not
 /// an input of the graph, with near names in the hint.
-std::map<std::string, std::string> by_own_names(
+std::map<std::string, std::string> by_graph_names(
     const Graph& graph, const std::map<std::string, std::string>& requested) {
   const auto names = value_names(graph.inputs());
   const auto changed = graph.changed_names();
-  std::map<std::string, std::string> own;
+  std::map<std::string, std::string> renamed;
   for (const auto& [name, text] : requested) {
     const auto found = name_in_graph(names, name, changed);
-    if (!found.empty() && !own.emplace(found, text).second)
+    if (!found.empty() && !renamed.emplace(found, text).second)
       throw Failure(FailureKind::usage, fmt::format("input '{}' is named twice", found));
     if (!found.empty()) continue;
     throw Failure(
         FailureKind::usage, fmt::format("the graph has no input '{}'", name),
         did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
   }
-  return own;
+  return renamed;
 }
 
 // Refuses `random:...`, which only tenon call supports.
@@ -113,8 +113,8 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
                          const std::vector<ValueInfo>& inputs, bool widen) {
   const auto names = value_names(graph.inputs());
-  const auto files = by_own_names(graph, files_of(arguments, "input")),
-             shapes = by_own_names(graph, arguments.named("shape"));
+  const auto files = by_graph_names(graph, files_of(arguments, "input")),
+             shapes = by_graph_names(graph, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
   NamedTensors tensors;
@@ -143,7 +143,7 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments,
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const std::string& option,
                           const std::vector<std::string>& inputs) {
   const auto all = graph.inputs();
-  const auto files = by_own_names(graph, files_of(arguments, option));
+  const auto files = by_graph_names(graph, files_of(arguments, option));
   std::unordered_map<std::string_view, const ValueInfo*> known;
   for (const auto& input : all) known.emplace(input.name, &input);
   NamedTensors examples;

@@ -51,10 +51,10 @@ bool lock(int descriptor) {
 }
 
 Failure is_taken(const std::filesystem::path& output, const std::string& holder) {
-  const auto who =
+  const auto holder_text =
       is_holder(holder) ? fmt::format(" ({})", holder.substr(holder.find(' ') + 1)) : "";
   return {FailureKind::file,
-          fmt::format("{} is in use by another training{}", output.string(), who),
+          fmt::format("{} is in use by another training{}", output.string(), holder_text),
           "wait until it ends, or choose another file"};
 }
 

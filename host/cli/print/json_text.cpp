@@ -69,7 +69,7 @@ std::vector<JsonItem> members_of(const T& value) {
 template <class T>
 JsonItem to_json(const T& value) {
   if constexpr (std::is_same_v<T, AttributeValue>)
-    return std::visit([](const auto& held) { return attribute_json(held); }, value.variant());
+    return std::visit([](const auto& content) { return attribute_json(content); }, value.variant());
   else if constexpr (std::is_same_v<T, ParamKind>)
     return kind_name(value);
   else if constexpr (std::is_same_v<T, DType>)
@@ -137,9 +137,10 @@ JsonItem describe(const PlannedStep& step) {
                                   writes[static_cast<int>(output.write)], "layout",
                                   output.channels_last ? "channels_last" : "plain"));
   const bool copies = !step.copied_from.empty();
-  std::vector<JsonItem> kept;
-  for (const auto& part : step.kept)
-    kept.push_back(json_object("value", part.value, "key", part.key, "bytes", part.bytes));
+  std::vector<JsonItem> packed;
+  for (const auto& constant : step.kept)
+    packed.push_back(
+        json_object("value", constant.value, "key", constant.key, "bytes", constant.bytes));
   return json_object(
       "node", step.node, "op", step.op, "device", step.device, "captured", step.captured,
       "sparse_kernel", step.sparse, "variant", step.variant.empty() ? JsonItem() : step.variant,
@@ -147,7 +148,7 @@ JsonItem describe(const PlannedStep& step) {
       copies ? known(step.copied) : JsonItem(), "reordered",
       step.reordered < 0 ? JsonItem() : JsonItem(step.reordered), "outputs", json_list(outputs),
       "workspace", step.workspace, "without", step.without.empty() ? JsonItem() : step.without,
-      "kept", json_list(kept), "nodes", list_of(step.nodes), "algorithm",
+      "kept", json_list(packed), "nodes", list_of(step.nodes), "algorithm",
       step.algorithm.empty() ? JsonItem() : step.algorithm);
 }
 

@@ -29,8 +29,8 @@ fs::path library_folder() {
 
 fs::path installed_path(const char* name) {
   std::error_code error;
-  for (const auto& place : {library_folder() / "tenon" / name, library_folder() / name})
-    if (fs::exists(place, error)) return place;
+  for (const auto& path : {library_folder() / "tenon" / name, library_folder() / name})
+    if (fs::exists(path, error)) return path;
   throw Failure(
       FailureKind::file, fmt::format("this installation of Tenon has no {}", name),
       "install the package tenon or use `cmake --install`; the Python package does not contain it");
@@ -98,7 +98,7 @@ PluginCopies plugin_files(const Graph& graph) {
 
   PluginCopies copies;
   const auto loaded = loaded_files();
-  const fs::path place = serve::plugins_folder;
+  const fs::path plugins_folder = serve::plugins_folder;
   std::error_code error;
   std::set<fs::path> taken;
   for (const auto i : used) {
@@ -110,7 +110,7 @@ PluginCopies plugin_files(const Graph& graph) {
                                 "folder can hold only one",
                                 path.filename().string()),
                     "rename one of them");
-    copies.plugins.push_back({path, place / path.filename()});
+    copies.plugins.push_back({path, plugins_folder / path.filename()});
     const auto folder = fs::canonical(path, error).parent_path();
     for (const auto& file : loaded) {
       const bool is_plugin =
@@ -119,7 +119,7 @@ PluginCopies plugin_files(const Graph& graph) {
           });
       if (is_within(file, folder) && !is_plugin &&
           taken.insert(file.lexically_relative(folder)).second)
-        copies.companions.push_back({file, place / file.lexically_relative(folder)});
+        copies.companions.push_back({file, plugins_folder / file.lexically_relative(folder)});
     }
   }
   return copies;

@@ -37,24 +37,25 @@ std::string cpp_value(const AttributeValue& value) {
     return fmt::format("{}", fmt::join(items, ", "));
   };
   return std::visit(
-      [&]<class T>(const T& held) -> std::string {
+      [&]<class T>(const T& content) -> std::string {
         if constexpr (std::is_same_v<T, bool>)
-          return held ? "true" : "false";
+          return content ? "true" : "false";
         else if constexpr (std::is_same_v<T, double>)
-          return number_text(held, DType::f64);
+          return number_text(content, DType::f64);
         else if constexpr (std::is_same_v<T, std::string>)
-          return cpp_string(held);
+          return cpp_string(content);
         else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
-          return fmt::format("std::vector<std::int64_t>{{{}}}", fmt::join(held, ", "));
+          return fmt::format("std::vector<std::int64_t>{{{}}}", fmt::join(content, ", "));
         else if constexpr (std::is_same_v<T, std::vector<double>>)
-          return fmt::format("std::vector<double>{{{}}}",
-                             list(held, [](double each) { return number_text(each, DType::f64); }));
+          return fmt::format("std::vector<double>{{{}}}", list(content, [](double each) {
+                               return number_text(each, DType::f64);
+                             }));
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return fmt::format("std::vector<std::string>{{{}}}", list(held, cpp_string));
+          return fmt::format("std::vector<std::string>{{{}}}", list(content, cpp_string));
         else if constexpr (std::is_same_v<T, Tensor>)
           return "...";  // not reached: example_call() turns tables into lists
         else
-          return fmt::to_string(held);
+          return fmt::to_string(content);
       },
       value.variant());
 }

@@ -18,19 +18,19 @@ std::string json_value(const AttributeValue& value, ParamKind kind) {
     return fmt::format("[{}]", fmt::join(items, ", "));
   };
   return std::visit(
-      [&]<class T>(const T& held) -> std::string {
+      [&]<class T>(const T& content) -> std::string {
         if constexpr (std::is_same_v<T, bool>)
-          return held ? "true" : "false";
+          return content ? "true" : "false";
         else if constexpr (std::is_same_v<T, std::int64_t>)
           return kind == ParamKind::float32 || kind == ParamKind::float64
-                     ? number_text(static_cast<double>(held), DType::f64)
-                     : fmt::to_string(held);
+                     ? number_text(static_cast<double>(content), DType::f64)
+                     : fmt::to_string(content);
         else if constexpr (std::is_same_v<T, Tensor>)
           return "...";  // not reached: example_call() turns tables into lists
         else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
-          return JsonItem(held).text;
+          return JsonItem(content).text;
         else
-          return list(held);
+          return list(content);
       },
       value.variant());
 }

@@ -55,7 +55,7 @@ void require_replaceable(const fs::path& shown, const fs::path& folder) {
 }
 
 // Swaps the two names atomically if the file system supports it, else one after the other.
-void take_place(const fs::path& made, const fs::path& folder) {
+void replace_folder(const fs::path& made, const fs::path& folder) {
   std::error_code error;
   fs::rename(made, folder, error);  // succeeds if `folder` is missing or empty
   if (!error) return;
@@ -81,7 +81,7 @@ void write_site(const fs::path& folder, const std::vector<SiteFile>& files) {
   if (!fs::create_directory(made, error)) fail(folder, error ? error.value() : EEXIST);
   try {
     for (const auto& file : files) AtomicFile::write_text(made / file.name, file.text, false);
-    take_place(made, target);
+    replace_folder(made, target);
   } catch (const Failure& failure) {
     fs::remove_all(made, error);
     std::string text = failure.what();

@@ -118,22 +118,22 @@ std::string python_literal(const AttributeValue& value, ParamKind kind) {
     return tuple_of(items);
   };
   return std::visit(
-      [&]<class T>(const T& held) -> std::string {
+      [&]<class T>(const T& content) -> std::string {
         if constexpr (std::is_same_v<T, bool>)
-          return held ? "True" : "False";
+          return content ? "True" : "False";
         else if constexpr (std::is_arithmetic_v<T>)
-          return number(held);
+          return number(content);
         else if constexpr (std::is_same_v<T, std::string>)
-          return python_string(held);
+          return python_string(content);
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return list(held, [](const auto& text) { return python_string(text); });
+          return list(content, [](const auto& text) { return python_string(text); });
         else if constexpr (std::is_same_v<T, Tensor>)
-          return visit<table_types>(held.dtype(), [&]<class Element>() {
+          return visit<table_types>(content.dtype(), [&]<class Element>() {
             std::size_t at = 0;
-            return nested<Element>(held, 0, at);
+            return nested<Element>(content, 0, at);
           });
         else
-          return list(held, number);
+          return list(content, number);
       },
       value.variant());
 }

@@ -90,8 +90,8 @@ bool has_handler_before(int signal) noexcept {
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (signal == SIGBUS && info->si_code > 0 && repair_mapping(info->si_addr)) return;
   const int error = errno;
-  const bool ours = report_all.load();
-  if (ours || runs_plugin()) {
+  const bool is_whole_program = report_all.load();
+  if (is_whole_program || runs_plugin()) {
     // Other crashing threads wait until the first one ends the process, or until its fault is
     // repaired.
     for (pid_t no_thread = 0;
@@ -105,7 +105,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     fill_in_address(ending, *info, context);
     ending.name(CallSlot::here_if_any());
     report_ending(ending);
-    if (ours && !is_watched() && !has_handler_before(signal))
+    if (is_whole_program && !is_watched() && !has_handler_before(signal))
       _exit(static_cast<int>(FailureKind::failed));
   }
   go_on(signal, info, context);
@@ -152,13 +152,13 @@ void install_crash_handlers(CrashScope scope) {
   use_signal_stacks();
   CallSlot::here();
   install_thread_signal_stack();
-  struct sigaction ours {};
-  ours.sa_sigaction = on_crash;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigemptyset(&ours.sa_mask);
+  struct sigaction action {};
+  action.sa_sigaction = on_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < std::size(crash_signals); ++i)
     sigaction(crash_signals[i], nullptr, &before[i]);
-  for (const int signal : crash_signals) sigaction(signal, &ours, nullptr);
+  for (const int signal : crash_signals) sigaction(signal, &action, nullptr);
   pthread_atfork(before_fork, nullptr, in_copy);
   installed = true;
   guard_exit();

@@ -18,7 +18,7 @@ namespace {
 
 // The kernel's constants, because its header may be older than the kernel.
 constexpr long create_ruleset_call = 444, add_rule_call = 445, restrict_self_call = 446;
-constexpr std::uint32_t ask_version = 1, path_beneath = 1;
+constexpr std::uint32_t create_ruleset_version = 1, path_beneath = 1;
 constexpr std::uint64_t read_file = 4, read_folder = 8;
 
 struct Ruleset {
@@ -79,7 +79,7 @@ std::vector<std::string> folders_of_environment() {
 }
 
 int make_rules() {
-  const long version = syscall(create_ruleset_call, nullptr, 0, ask_version);
+  const long version = syscall(create_ruleset_call, nullptr, 0, create_ruleset_version);
   if (version < 1) return -1;
   const auto all = all_of(version);
   return static_cast<int>(syscall(create_ruleset_call, &all, size_of_ruleset(version), 0));

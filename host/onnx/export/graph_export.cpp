@@ -25,12 +25,12 @@ DType dtype_of(const tenon_type& type) {
   return static_cast<DType>(type.dtype);
 }
 
-/// Whether `holds` is true for every number in the value.
-template <class Holds>
-bool all_numbers(const AttributeValue& value, const Holds& holds) {
-  if (const auto* number = std::get_if<double>(&value.variant())) return holds(*number);
+/// Whether `predicate` is true for every number in the value.
+template <class Predicate>
+bool all_numbers(const AttributeValue& value, const Predicate& predicate) {
+  if (const auto* number = std::get_if<double>(&value.variant())) return predicate(*number);
   const auto* list = std::get_if<std::vector<double>>(&value.variant());
-  return list == nullptr || std::all_of(list->begin(), list->end(), holds);
+  return list == nullptr || std::all_of(list->begin(), list->end(), predicate);
 }
 
 // Whether float32 attributes may be too narrow for the node's parameters.
@@ -315,14 +315,14 @@ void Functions::choose_names(const Catalog& catalog) {
   for (auto& function : list) {
     const auto requested = *function.name;
     // else the author's domain
-    const bool ours = function.domain == "tenon" || function.domain.starts_with("tenon.");
+    const bool is_tenon = function.domain == "tenon" || function.domain.starts_with("tenon.");
     const auto prefix =
         (function.domain == "tenon" ? function.domain
                                     : function.domain.substr(function.domain.find('.') + 1)) +
         '.';
     auto& name = *function.name;
     for (int i = 1; !taken.insert(function.domain + ' ' + name).second ||
-                    (i > 1 && ours && catalog.find(prefix + name) != nullptr);
+                    (i > 1 && is_tenon && catalog.find(prefix + name) != nullptr);
          ++i)
       name = fmt::format("{}_{}", requested, i);
   }

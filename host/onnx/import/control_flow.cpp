@@ -117,7 +117,7 @@ class SubgraphImport {
   /// The values of the outer graph that this graph reads.
   std::vector<ValueId> captures() const {
     std::vector<ValueId> values;
-    for (const auto& [theirs, ours] : inner_.captures_) values.push_back(theirs);
+    for (const auto& [outer, inner] : inner_.captures_) values.push_back(outer);
     return values;
   }
   /// Adds a capture, which this graph or the other one reads.

@@ -11,7 +11,7 @@ namespace tenon::onnx {
 namespace {
 
 constexpr std::int64_t max_folded = 1 << 20;  // bytes that a folded call may read and write
-constexpr std::size_t min_made = std::size_t{32} << 20;
+constexpr std::size_t min_result_bytes = std::size_t{32} << 20;
 // limit on nodes of expanded functions, plus the weight of their contents
 constexpr std::size_t min_inlined = 100'000;
 constexpr std::int64_t tensor_overhead = 256;  // overhead of a tensor, in bytes
@@ -20,7 +20,7 @@ constexpr std::int64_t tensor_overhead = 256;  // overhead of a tensor, in bytes
 
 bool Importer::may_make(std::int64_t bytes) {
   if (bytes < 0) return false;
-  const auto limit = min_made + 4 * model_.bytes.size();
+  const auto limit = min_result_bytes + 4 * model_.bytes.size();
   if (static_cast<std::size_t>(bytes) + tensor_overhead > limit - std::min(limit, made_))
     return false;
   made_ += static_cast<std::size_t>(bytes + tensor_overhead);

@@ -1,8 +1,8 @@
 // Outcomes of this user's earlier plugin loads, stored as small files in the cache folder:
 // `loaded/` lists files that loaded and need not be tried in a child process again, `quarantine/`
 // files that crashed or hung. Both are keyed by path and load_key, so a plugin that is rebuilt or
-// gets another library is tried again. A missing, read-only or full cache folder only costs a trial
-// at every start.
+// gets another library is tried again. A missing, read-only or full cache folder only costs a test
+// load at every start.
 #pragma once
 #include <cstdint>
 #include <filesystem>

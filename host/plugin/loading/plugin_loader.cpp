@@ -102,7 +102,7 @@ bool PluginLoader::isolates(const PluginFile& file) const {
                                       [&](const auto& name) { return is_called(file, name); });
 }
 
-// The worker itself is the trial in a child process. Success there is not remembered, because code
+// The worker itself is the test load in a child process. Success there is not remembered, because code
 // in a worker may do less than here.
 IsolatedPlugin& PluginLoader::open_isolated(int number, PluginFile& file,
                                             const Operators& expected) {

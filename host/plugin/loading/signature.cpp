@@ -24,8 +24,8 @@ std::pair<std::string, bool> ssh_keygen(std::vector<std::string> arguments,
   const std::vector<int> descriptors{files.content.descriptor(), Child::report, Child::dev_null,
                                      files.signers.descriptor(), files.signature.descriptor()};
   Child child(arguments, descriptors, {"cannot start ssh-keygen", ""});
-  const auto [said, status] = child.read_all();
-  return {said, status == 0};
+  const auto [output, status] = child.read_all();
+  return {output, status == 0};
 }
 
 }  // namespace

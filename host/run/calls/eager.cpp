@@ -26,7 +26,7 @@ class CallKey {
     for (const auto& [name, value] : attributes) {
       add_sized(name);
       add_plain(static_cast<std::uint8_t>(value.variant().index()));
-      std::visit([&](const auto& held) { add_value(held); }, value.variant());
+      std::visit([&](const auto& content) { add_value(content); }, value.variant());
     }
   }
   std::string_view text() const {

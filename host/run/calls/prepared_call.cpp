@@ -37,7 +37,7 @@ Argument argument_of(std::string name, const tenon_type& type, std::uint8_t stor
 
 bool needs_elements(const CallTypes& types) {
   return std::any_of(types.requested.begin(), types.requested.end(),
-                     [](std::uint8_t wanted) { return wanted != 0; });
+                     [](std::uint8_t requested) { return requested != 0; });
 }
 
 void require_known_outputs(const OperatorInfo& info, const CallTypes& types) {

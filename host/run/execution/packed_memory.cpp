@@ -81,7 +81,7 @@ void PackedMemory::fill() {
       TrackedTensor::all_versions();  // read before the tensors: a handle given out meanwhile
                                       // is seen next time
   waiting_ = true;                    // stays set if filling fails
-  bool held = false;
+  bool any_changeable = false;
   for (auto& packed_step : steps_) {
     const auto& constants = packed_step.constants;
     std::vector<std::uint64_t> versions;  // read ahead of handles, as all_versions()
@@ -89,7 +89,7 @@ void PackedMemory::fill() {
     if (std::any_of(constants.begin(), constants.end(),
                     [&](ValueId value) { return may_change(tensors_[value]); })) {
       forget(packed_step);
-      held = true;
+      any_changeable = true;
       continue;
     }
     if (packed_step.filled && (promised_ || packed_step.versions == versions)) continue;
@@ -97,7 +97,7 @@ void PackedMemory::fill() {
     packed_step.versions = std::move(versions);
     fill(packed_step);
   }
-  waiting_ = held;
+  waiting_ = any_changeable;
 }
 
 void PackedMemory::fill(PackedStep& packed_step) {

@@ -19,15 +19,16 @@ std::optional<RenamedRun> RenamedRun::of(const GraphModel& model, const NamedTen
     return {};
   RenamedRun run{inputs, request};
   const auto outputs = output_names_of(model);
-  const auto own_inputs = graph_names(model, input_names_of(model), inputs),
+  const auto renamed_inputs = graph_names(model, input_names_of(model), inputs),
              destinations = graph_names(model, outputs, request.destinations);
-  rename_keys(run.inputs, own_inputs);
+  rename_keys(run.inputs, renamed_inputs);
   rename_keys(run.request.destinations, destinations);
-  for (const auto& [user_name, own] : destinations) run.requested.emplace(own, user_name);
+  for (const auto& [user_name, graph_name] : destinations)
+    run.requested.emplace(graph_name, user_name);
   for (auto& name : run.request.outputs)
-    if (auto own = graph_output_name(model, name); own != name)
-      run.requested.emplace(own, std::exchange(name, own));
-  if (own_inputs.empty() && run.requested.empty()) return {};
+    if (auto graph_name = graph_output_name(model, name); graph_name != name)
+      run.requested.emplace(graph_name, std::exchange(name, graph_name));
+  if (renamed_inputs.empty() && run.requested.empty()) return {};
   return run;
 }
 

@@ -75,11 +75,12 @@ const Tensor& Session::Impl::tensor(ValueId value) const {
 }
 
 Tensor Session::Impl::copy_of(ValueId value) const {
-  const auto& own = tensor(value);
-  if (!own) return own;
-  const Tensor here = own.to("cpu");
-  return here.stored_values().data() == own.stored_values().data() && changes(value) ? here.clone()
-                                                                                     : here;
+  const auto& stored = tensor(value);
+  if (!stored) return stored;
+  const Tensor here = stored.to("cpu");
+  return here.stored_values().data() == stored.stored_values().data() && changes(value)
+             ? here.clone()
+             : here;
 }
 
 Session::Session(const Graph& graph, SessionOptions options)

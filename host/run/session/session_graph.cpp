@@ -94,12 +94,13 @@ void SessionGraph::initialize_missing(const std::vector<tenon_type>& types,
 bool SessionGraph::adopt(const SessionGraph& other) {
   bool any = false, moved = false;
   for (ValueId id = 0; id < std::min(tensors.size(), other.tensors.size()); ++id) {
-    const auto& theirs = other.tensors[id];
-    if (!is_variable_or_state(model().values[id]) || !theirs) continue;
-    auto& own = tensors[id];
-    if (own && (!run_changes(model(), options_, id) || own.data() == theirs.data())) continue;
-    any = true, moved = moved || own;
-    own = theirs;
+    const auto& other_tensor = other.tensors[id];
+    if (!is_variable_or_state(model().values[id]) || !other_tensor) continue;
+    auto& tensor = tensors[id];
+    if (tensor && (!run_changes(model(), options_, id) || tensor.data() == other_tensor.data()))
+      continue;
+    any = true, moved = moved || tensor;
+    tensor = other_tensor;
   }
   if (any) update_placement();
   return moved;
@@ -163,7 +164,7 @@ void SessionGraphs::optimize() {
   const auto& now = last_ != nullptr ? last_->tensors : first_tensors_;
   std::vector<bool> is_constant(model().values.size());
   sources_.clear();
-  held_ = false;
+  sources_exposed_ = false;
   // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next
   // run.
   versions_ = TrackedTensor::all_versions();
@@ -198,14 +199,14 @@ void SessionGraphs::optimize() {
 // application no longer has a handle to write through. Until then the original graph runs.
 void SessionGraphs::update() {
   versions_ = TrackedTensor::all_versions();
-  bool held = false, changed = false;
+  bool exposed = false, changed = false;
   for (const auto& [value, version] : sources_) {
     const auto& tensor = last_->tensors[value];
-    held = held || TrackedTensor::has_application_handle(tensor);
+    exposed = exposed || TrackedTensor::has_application_handle(tensor);
     changed = changed || TrackedTensor::version(tensor) != version;
   }
-  held_ = held;
-  if (changed && !held) optimize();
+  sources_exposed_ = exposed;
+  if (changed && !exposed) optimize();
 }
 
 }  // namespace tenon

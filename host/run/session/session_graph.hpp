@@ -68,9 +68,10 @@ class SessionGraphs {
   /// The graph to run now: the optimized one, unless the application may have changed constants
   /// that went into it.
   SessionGraph& up_to_date() {
-    if (!sources_.empty() && (held_ || versions_ != TrackedTensor::all_versions())) [[unlikely]]
+    if (!sources_.empty() && (sources_exposed_ || versions_ != TrackedTensor::all_versions()))
+        [[unlikely]]
       update();
-    return optimized_ != nullptr && !held_ ? *optimized_ : original();
+    return optimized_ != nullptr && !sources_exposed_ ? *optimized_ : original();
   }
   SessionGraph& original();
   bool is_optimized(const SessionGraph& graph) const { return &graph == optimized_.get(); }
@@ -105,9 +106,9 @@ class SessionGraphs {
       optimized_;  // optimized_: null if there is nothing to optimize
   SessionGraph* last_ = nullptr;
   std::vector<std::pair<ValueId, std::uint64_t>>
-      sources_;                 // constants that optimized_ may depend on, and their versions
-  std::uint64_t versions_ = 0;  // TrackedTensor::all_versions() at the last check
-  bool held_ = false;           // the application has handles of sources and may write to them
+      sources_;                   // constants that optimized_ may depend on, and their versions
+  std::uint64_t versions_ = 0;    // TrackedTensor::all_versions() at the last check
+  bool sources_exposed_ = false;  // the application has handles of sources and may write to them
 };
 
 }  // namespace tenon

@@ -77,9 +77,9 @@ class AttributeValue {
   template <class T>
   requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
       AttributeValue(const std::vector<T>& values) {
-    using Kept = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-    auto& list = value_.emplace<std::vector<Kept>>();
-    for (const T value : values) list.push_back(std::get<Kept>(from_number(value)));
+    using Element = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    auto& list = value_.emplace<std::vector<Element>>();
+    for (const T value : values) list.push_back(std::get<Element>(from_number(value)));
   }
   const Variant& variant() const { return value_; }
   /// Whether both have the same kind and value; for tensors, the same dtype, shape and bits.

@@ -248,10 +248,10 @@ struct OnnxForm {
   /// equivalent. An integer converts to a bool if it is 0 or 1, to a list of one for a list
   /// parameter, and to a number; a list of one converts to a number.
   TENON_API std::optional<AttributeValue> value_of(const ParamInfo& param,
-                                                   const AttributeValue& theirs) const;
+                                                   const AttributeValue& onnx_value) const;
   /// The inverse; nothing if ONNX has no such value.
   TENON_API std::optional<AttributeValue> onnx_value_of(const ParamInfo& param,
-                                                        const AttributeValue& ours) const;
+                                                        const AttributeValue& value) const;
 
   template <class Self, class Field>
   static void each_field(Self& self, Field&& field) {
