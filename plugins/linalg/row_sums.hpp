@@ -18,8 +18,8 @@ struct CsrTerms {
 };
 
 /// out[i, 0 ... columns) = (with `add`: +=) sum i for each row i. Rows of out and
-/// dense are `row` and `dense_row` elements apart; sum i goes to row places[i] of out, or to row i
-/// if places is null. With `add`, rows without terms are not touched.
+/// dense are `row` and `dense_row` elements apart; sum i goes to row row_map[i] of out, or to row i
+/// if row_map is null. With `add`, rows without terms are not touched.
 template <class T, class Terms = CsrTerms<T>>
 struct RowSums {
   Terms terms;

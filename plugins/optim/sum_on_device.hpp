@@ -43,7 +43,8 @@ struct SumOfChunks {
   }
 };
 
-/// Writes sums to parts[0] ... that together are term(0) + ... + term(n - 1). Returns their number.
+/// Writes sums to partial_sums[0] ... that together are term(0) + ... + term(n - 1). Returns their
+/// number.
 template <class Term>
 std::int64_t partial_sums_of(const tenon::Call& call, std::int64_t n, const Term& term,
                              double* partial_sums) {
@@ -52,7 +53,7 @@ std::int64_t partial_sums_of(const tenon::Call& call, std::int64_t n, const Term
   return count;
 }
 
-/// Calls put(parts[0] + ... + parts[count - 1]) once, on the device.
+/// Calls put(partial_sums[0] + ... + partial_sums[count - 1]) once, on the device.
 template <class Put>
 void put_sum(const tenon::Call& call, const double* partial_sums, std::int64_t count,
              const Put& put) {

@@ -54,7 +54,7 @@ struct ShortRowSum {
 template <class T, class Acc>
 struct ColumnSums {
   tenon::Csr<const T> x;
-  Acc* sums;  ///< [parts, columns]
+  Acc* sums;  ///< [chunks, columns]
   std::int64_t chunks;
   tenon::gpu::Fault fault;
 

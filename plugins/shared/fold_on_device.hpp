@@ -63,7 +63,7 @@ struct FoldChunk {
   FoldSpace space;
   Source source;
   Sink sink;
-  Acc* scratch;  ///< [results, parts] if there are several segments
+  Acc* scratch;  ///< [results, chunks] if there are several segments
 
   /// Folds every step-th term, from the segment's term `first` on.
   TENON_FN Acc fold(std::int64_t result, std::int64_t chunk, std::int64_t first,

@@ -13,7 +13,7 @@
 class ConvolutionPass {
  public:
   /// weights: descriptor of the weights that a chunk reads, in any layout: of all filters, or of
-  /// the chunk's filters. make(part, weights) returns the primitive for a chunk, with weights in
+  /// the chunk's filters. make(chunk, weights) returns the primitive for a chunk, with weights in
   /// the described layout or, if that is `any`, in the one it prefers.
   template <class Make>
   ConvolutionPass(std::vector<WindowChunk> chunks, std::int64_t filters,

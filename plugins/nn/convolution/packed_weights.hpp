@@ -14,7 +14,7 @@ struct OneByOne {
 
 class PackedWeights {
  public:
-  /// kept: the weights as products.pack() leaves them, or null to pack them now, on all threads, in
+  /// prepacked: the weights as products.pack() leaves them, or null to pack them now, on all threads, in
   /// tasks of `grain` panels.
   template <class Products>
   PackedWeights(const tenon::Call& call, const Products& products, const float* weight,

@@ -18,8 +18,8 @@ std::int64_t grain(const Embedding& op) {
   return 1 + 8192 / op.output_dim;
 }
 
-/// The positions of the indices equal to row r, or to the r-th used row, are places[starts[r]] ...
-/// places[starts[r + 1] - 1], ascending.
+/// The positions of the indices equal to row r, or to the r-th used row, are positions[starts[r]]
+/// ... positions[starts[r + 1] - 1], ascending.
 struct Uses {
   std::vector<std::int64_t> starts, positions;
 };

@@ -16,7 +16,7 @@ struct NumberAt {
 
 /// Taken rows that are stored.
 template <class T>
-struct TakenStored {
+struct StoredRows {
   const std::int64_t* numbers;
   tenon::RowSparse<const T> data;
 
@@ -112,13 +112,13 @@ struct TakeRows : tenon::Operator {
     visit_stored(
         call, [&](const auto& data) { Picks::csr(call, data, count, NumberAt{numbers}); },
         [&]<class T>(const tenon::RowSparse<const T>& data) {
-          Picks::rows(call, data, count, TakenStored<T>{numbers, data});
+          Picks::rows(call, data, count, StoredRows<T>{numbers, data});
         });
   }
 
  private:
-  /// The distinct taken rows, ascending. Row i is at positions places[starts[i]] ...
-  /// places[starts[i + 1] - 1] of the list.
+  /// The distinct taken rows, ascending. Row i is at positions positions[starts[i]] ...
+  /// positions[starts[i + 1] - 1] of the list.
   struct Uses {
     std::vector<std::int64_t> rows, starts, positions;
   };

@@ -13,7 +13,7 @@ namespace product::bf16x3 {
 
 /// Up to 32 rows of a result and their operands, for one depth block.
 struct Strip {
-  const Bits* left;  ///< rows from split_row(): [parts][max_rows][row_step]
+  const Bits* left;  ///< rows from split_row(): [terms][max_rows][row_step]
   std::int64_t rows;
   std::uint32_t left_out;  ///< bit i: row i is not written
   const Bits* right;       ///< panels from split_panel()

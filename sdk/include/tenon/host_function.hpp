@@ -17,9 +17,9 @@ namespace tenon::TENON_SDK::detail {
 template <class Function>
 Function host_function(const tenon_call& call, const char* name) {
   const tenon_host* const host = call.host;
-  const bool can_ask =
+  const bool has_query =
       host && host->size >= offsetof(tenon_host, query) + sizeof host->query && host->query;
-  return can_ask ? reinterpret_cast<Function>(host->query(name)) : nullptr;
+  return has_query ? reinterpret_cast<Function>(host->query(name)) : nullptr;
 }
 
 }  // namespace tenon::TENON_SDK::detail

@@ -35,7 +35,7 @@ namespace tenon::TENON_SDK {
 ///       ...
 ///     }
 ///
-/// kept() is null if elements may change (weights in training, memory that the application can
+/// prepacked() is null if elements may change (weights in training, memory that the application can
 /// write), in eager calls, in worker processes, and with hosts before 0.2. The kernel must
 /// therefore also work without it, and give the same bits; `tenon check` compares the two. Inputs
 /// are unchanged, and the kernel may read them together with the prepared data.

@@ -5,9 +5,9 @@
 //     void infer_storage(tenon::InferStorage& io) const { tenon::keep_sparsity(io); }
 //     void forward(const tenon::Call& call) const {
 //       const tenon::SameSparsity tensors(call, tenon::copy_indices);
-//       const auto* x = places.read<float>();
-//       auto* y = places.written<float>();
-//       for (std::int64_t i = 0; i < places.count(); ++i) y[i] = 2 * x[i];
+//       const auto* x = tensors.read<float>();
+//       auto* y = tensors.written<float>();
+//       for (std::int64_t i = 0; i < tensors.count(); ++i) y[i] = 2 * x[i];
 //     }
 //     void forward_sparse(const tenon::Call& call) const { forward(call); }
 #pragma once

@@ -150,7 +150,7 @@ class AttributeReader {
     fail(ErrorKind::parameter, {"parameter '", attribute_->name, "' has ", count,
                                 " values, but a list parameter holds at most ", Ints::capacity});
   }
-  // wanted: for example "a number", as in "parameter 'scale' must be a number, not 'big'".
+  // expected: for example "a number", as in "parameter 'scale' must be a number, not 'big'".
   [[noreturn, gnu::cold]] void refuse(const char* expected) const {
     fail(ErrorKind::parameter,
          {"parameter '", attribute_->name, "' must be ", expected, ", not ", written(*attribute_)});

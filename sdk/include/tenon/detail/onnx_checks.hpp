@@ -31,8 +31,8 @@ constexpr bool names_attribute(const OnnxMapping& mapping) {
   return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::ignore ||
          mapping.word == OnnxWord::only || (mapping.word == OnnxWord::halves && mapping.index < 0);
 }
-/// Whether an entry gives part.param a value, and for halves also part.second: only one entry of a
-/// form may.
+/// Whether an entry gives mapping.param a value, and for halves also mapping.second: only one entry
+/// of a form may.
 constexpr bool sets_parameter(const OnnxMapping& mapping) {
   return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::input_as ||
          mapping.word == OnnxWord::halves || mapping.word == OnnxWord::constant ||
