@@ -221,7 +221,7 @@ bench() { # NAME SECONDS [OPTION...]
 # Suites of test_plugins, by file: those that call operators directly, or move tensors to the GPU
 # themselves. Errors of GPU kernels come from the host, with other texts.
 nn='*convolution*,*embedding*,*fully_connected*,*losses*,*matmul*,*nn_on_device*,*normalization*,*pooling*,*softmax*'
-others='*elementwise*,*/reduce*,*/shape*,*gradients.cpp,*optim*,*random*,*eager_on_device*,*parts_on_device*'
+others='*elementwise*,*/reduce*,*/shape*,*gradients.cpp,*optim*,*random*,*eager_on_device*,*large_on_device*'
 by_hand=(tests/test_plugins '-tce=*refuse*' -d=true)
 
 # A failed case runs again by itself with synchronous kernels, so that the right kernel is blamed.
@@ -335,8 +335,8 @@ first_call() {
 second_call() {
   sanitize memcheck_device_layer 80 "${memcheck[@]}" tests/test_cuda -d=true
   sanitize memcheck_others 100 "${memcheck[@]}" "${by_hand[@]}" "-sf=$others"
-  sanitize racecheck 140 --tool racecheck "${by_hand[@]}" "-sf=$nn,*/reduce*,*/shape*,*parts_on_device*"
-  sanitize synccheck 110 --tool synccheck "${by_hand[@]}" "-sf=$nn,*/reduce*,*/shape*,*parts_on_device*"
+  sanitize racecheck 140 --tool racecheck "${by_hand[@]}" "-sf=$nn,*/reduce*,*/shape*,*large_on_device*"
+  sanitize synccheck 110 --tool synccheck "${by_hand[@]}" "-sf=$nn,*/reduce*,*/shape*,*large_on_device*"
   sanitize initcheck 110 --tool initcheck "${by_hand[@]}" "-sf=$nn,$others"
 }
 

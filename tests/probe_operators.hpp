@@ -46,12 +46,12 @@ struct Copy : tenon::Operator {
     begun = true;
     while (!released) std::this_thread::yield();
   }
-  /// Runs `held` in a thread of its own, and `meanwhile` while its call of forward waits.
-  template <class Held, class Meanwhile>
-  static void hold(const Held& held, const Meanwhile& meanwhile) {
+  /// Runs `work` in a thread of its own, and `meanwhile` while its call of forward waits.
+  template <class Work, class Meanwhile>
+  static void hold(const Work& work, const Meanwhile& meanwhile) {
     const During waiting([](const tenon::Call&) { wait(); });
     begun = released = false;
-    std::thread other(held);
+    std::thread other(work);
     while (!begun) std::this_thread::yield();
     meanwhile();
     released = true;

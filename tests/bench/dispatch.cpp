@@ -68,7 +68,7 @@ void one_node(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(session.run(inputs));
 }
 
-void one_node_by_places(benchmark::State& state) {
+void one_node_by_index(benchmark::State& state) {
   tenon::Host host(options());
   tenon::Session session(chain<Square>(host, 1));
   const std::vector<tenon::Tensor> inputs{tenon::Tensor::zeros(tenon::f32, {1})};
@@ -124,5 +124,5 @@ BENCHMARK(session<Nothing>)->Name("session, no-op");
 BENCHMARK(bare<Square>)->Name("bare loop, one element");
 BENCHMARK(session<Square>)->Name("session, one element");
 BENCHMARK(one_node)->Name("session of one node");
-BENCHMARK(one_node_by_places)->Name("session of one node, by index");
+BENCHMARK(one_node_by_index)->Name("session of one node, by index");
 BENCHMARK_MAIN();

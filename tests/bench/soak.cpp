@@ -62,7 +62,7 @@ struct State {
   std::vector<std::vector<NamedTensors>> expected;  // for each graph and each number of rows
   std::atomic<bool> over = false;
   std::atomic<std::uint64_t> done = 0, wrong = 0, added = 0;
-  std::mutex told;
+  std::mutex printing;
 
   State() {
     host.add_plugins(TENON_TEST_PLUGINS);
@@ -77,7 +77,7 @@ struct State {
   }
 
   void fail(const std::string& what) {
-    const std::lock_guard lock(told);
+    const std::lock_guard lock(printing);
     if (wrong++ < 5) std::fprintf(stderr, "wrong: %s\n", what.c_str());
   }
 };

@@ -14,19 +14,19 @@ void work(std::int64_t turns) {
   for (std::int64_t i = 0; i < turns; ++i) benchmark::DoNotOptimize(i);
 }
 
-struct Parts {
+struct ChunkWork {
   std::int64_t turns;
 };
 
-void part(void* context, std::int64_t begin, std::int64_t end) {
-  for (auto i = begin; i < end; ++i) work(static_cast<Parts*>(context)->turns);
+void run_chunk(void* context, std::int64_t begin, std::int64_t end) {
+  for (auto i = begin; i < end; ++i) work(static_cast<ChunkWork*>(context)->turns);
 }
 
 // Arguments: threads, chunks, turns per chunk.
 void loop(benchmark::State& state) {
   const tenon::Threads threads(static_cast<int>(state.range(0)));
-  Parts parts{state.range(2)};
-  for (auto _ : state) threads.parallel_for(state.range(1), 1, part, &parts);
+  ChunkWork chunk_work{state.range(2)};
+  for (auto _ : state) threads.parallel_for(state.range(1), 1, run_chunk, &chunk_work);
 }
 
 // A loop inside a chunk of another loop: like a kernel's loop within a task of a parallel run.
@@ -34,7 +34,7 @@ void nested(benchmark::State& state) {
   const tenon::Threads threads(static_cast<int>(state.range(0)));
   struct Outer {
     const tenon::Threads& threads;
-    Parts parts;
+    ChunkWork chunk_work;
     std::int64_t inner, loops;
   } outer{threads, {state.range(2)}, state.range(1), 100};
   for (auto _ : state) {
@@ -43,7 +43,7 @@ void nested(benchmark::State& state) {
         [](void* context, std::int64_t, std::int64_t) {
           auto& self = *static_cast<Outer*>(context);
           for (std::int64_t i = 0; i < self.loops; ++i)
-            self.threads.parallel_for(self.inner, 1, part, &self.parts);
+            self.threads.parallel_for(self.inner, 1, run_chunk, &self.chunk_work);
         },
         &outer);
   }
@@ -57,13 +57,13 @@ void nested(benchmark::State& state) {
 void after_pause(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   const tenon::Threads threads(static_cast<int>(state.range(0)));
-  Parts parts{state.range(2)};
+  ChunkWork chunk_work{state.range(2)};
   for (auto _ : state) {
     for (const auto end = Clock::now() + std::chrono::microseconds(state.range(3));
          Clock::now() < end;) {
     }
     const auto begin = Clock::now();
-    threads.parallel_for(state.range(1), 1, part, &parts);
+    threads.parallel_for(state.range(1), 1, run_chunk, &chunk_work);
     state.SetIterationTime(std::chrono::duration<double>(Clock::now() - begin).count());
   }
 }

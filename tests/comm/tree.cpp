@@ -51,11 +51,11 @@ std::string tree_of(std::int64_t begin, std::int64_t count) {
   return sum(tree_of(begin, left), tree_of(begin + left, count - left));
 }
 
-enum class Way { parts, whole, own_part };
+enum class Algorithm { segments, whole, own_chunk };
 
 /// Returns each rank's result for `count` elements, each of which is the micro-batch's number.
-std::vector<Elements> reduced(std::int64_t micro_batches, int ranks, std::int64_t count, Way way,
-                              Mail& mail) {
+std::vector<Elements> reduced(std::int64_t micro_batches, int ranks, std::int64_t count,
+                              Algorithm algorithm, Mail& mail) {
   std::vector<Elements> results(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   const int adding = static_cast<int>(std::min<std::int64_t>(micro_batches, ranks));
@@ -85,14 +85,14 @@ std::vector<Elements> reduced(std::int64_t micro_batches, int ranks, std::int64_
         const comm::TreePlan plan(owners, micro_batches, rank, count);
         const auto add = [&](std::int64_t to, std::int64_t from, std::int64_t n, bool is_left) {
           for (std::int64_t i = 0; i < n; ++i) {
-            auto &mine = own[static_cast<std::size_t>(to + i)],
-                 &theirs = scratch[static_cast<std::size_t>(from + i)];
-            mine = is_left ? sum(mine, theirs) : sum(theirs, mine);
+            auto &local = own[static_cast<std::size_t>(to + i)],
+                 &remote = scratch[static_cast<std::size_t>(from + i)];
+            local = is_left ? sum(local, remote) : sum(remote, local);
           }
         };
-        if (way == Way::parts)
+        if (algorithm == Algorithm::segments)
           comm::all_reduce_segments(plan, exchange, add);
-        else if (way == Way::own_part)
+        else if (algorithm == Algorithm::own_chunk)
           comm::reduce_scatter_chunks(plan, rank, ranks, count, exchange, add);
         else
           comm::all_reduce_whole(plan, rank, count, exchange, add);
@@ -109,10 +109,10 @@ void check_sums(std::int64_t micro_batches, int ranks, std::int64_t count) {
   CAPTURE(micro_batches);
   CAPTURE(ranks);
   CAPTURE(count);
-  for (const auto way : {Way::parts, Way::whole}) {
+  for (const auto algorithm : {Algorithm::segments, Algorithm::whole}) {
     Mail mail;
     const Elements expected(static_cast<std::size_t>(count), tree_of(0, micro_batches));
-    for (const auto& result : reduced(micro_batches, ranks, count, way, mail))
+    for (const auto& result : reduced(micro_batches, ranks, count, algorithm, mail))
       CHECK(result == expected);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE(
     CAPTURE(ranks);
     Mail mail;
     constexpr std::int64_t count = 6400;
-    reduced(ranks, ranks, count, Way::parts, mail);
+    reduced(ranks, ranks, count, Algorithm::segments, mail);
     CHECK(mail.sent <= 2 * count * ranks);
   }
 }
@@ -142,17 +142,17 @@ TEST_CASE(
     "comm tree: reduce-scatter gives each rank its chunk of the sum, at the cost of about the "
     "vector's length") {
   for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 13}) {
-    for (const std::int64_t part : {1, 5, 640}) {
+    for (const std::int64_t chunk_size : {1, 5, 640}) {
       CAPTURE(ranks);
-      CAPTURE(part);
+      CAPTURE(chunk_size);
       Mail mail;
-      const Elements expected(static_cast<std::size_t>(part), tree_of(0, ranks));
-      const auto results = reduced(ranks, ranks, part * ranks, Way::own_part, mail);
+      const Elements expected(static_cast<std::size_t>(chunk_size), tree_of(0, ranks));
+      const auto results = reduced(ranks, ranks, chunk_size * ranks, Algorithm::own_chunk, mail);
       for (int rank = 0; rank < ranks; ++rank) {
-        const auto begin = results[static_cast<std::size_t>(rank)].begin() + rank * part;
-        CHECK(Elements(begin, begin + part) == expected);
+        const auto begin = results[static_cast<std::size_t>(rank)].begin() + rank * chunk_size;
+        CHECK(Elements(begin, begin + chunk_size) == expected);
       }
-      CHECK(mail.sent <= part * ranks * ranks);
+      CHECK(mail.sent <= chunk_size * ranks * ranks);
     }
   }
 }

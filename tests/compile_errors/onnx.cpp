@@ -23,7 +23,7 @@ TENON_OPERATOR(wrong, Wrong)
 // about: axes
 op.onnx("", "ReduceSum").attribute("axes", "axis").ignore("axes");
 
-//! case behind_variadic
+//! case after_variadic
 // says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input
 // about: more
 op.input("more", "any number").variadic();
@@ -60,12 +60,12 @@ op.onnx("", "ReduceSum").since(12).input_as("axis", 1);
 // about: axis
 op.onnx("", "ReduceSum").attribute("axes", "axis").input_as("axis", 1);
 
-//! case place
+//! case index
 // says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input
 // about: axis
 op.onnx("", "ReduceSum").input_as("axis", 32);
 
-//! case place_twice
+//! case index_twice
 // says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice
 // about: axis
 op.onnx("", "ReduceSum").input_as("axis", 1).input_as("keepdims", 1);

@@ -64,7 +64,7 @@ TEST_CASE("pinned memory is copied without staging") {
   }
 }
 
-TEST_CASE("parts of buffers are copied to their offsets") {
+TEST_CASE("slices of buffers are copied to their offsets") {
   const Stream stream(find_device("cuda"));
   auto bytes = some_bytes(1000, 1);
   auto part = some_bytes(10, 77);

@@ -89,14 +89,14 @@ TEST_CASE("an event is reached after all earlier work, and another stream waits 
 
 TEST_CASE("independent streams overtake each other") {
   Device& gpu = find_device("cuda");
-  const Stream held(gpu), free(gpu);
+  const Stream busy(gpu), free(gpu);
   const Event passed(gpu);
-  Gate gate(held);
+  Gate gate(busy);
   passed.record(free);
   passed.synchronize();
   CHECK(passed.is_complete());
   gate.open();
-  held.synchronize();
+  busy.synchronize();
 }
 
 TEST_CASE("the CPU's stream makes the thread wait for a GPU's event") {

@@ -13,7 +13,7 @@ struct AddOne {
   TENON_FN void operator()(std::int64_t i) const { data[i] += 1; }
 };
 
-struct Places {
+struct SumOffsets {
   tenon::gpu::RowMajor points;
   std::uint32_t* to;
   TENON_FN void operator()(std::int64_t i) const {
@@ -48,11 +48,11 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream) {
   tenon::gpu::for_each(tenon::Call(raw, {}), n, AddOne{data});
 }
 
-void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
-                   void* stream) {
+void launch_offsets(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
+                    void* stream) {
   tenon_call raw{};
   raw.stream = stream;
-  Places body{{}, to};
+  SumOffsets body{{}, to};
   body.points.push(outer);
   body.points.push(inner);
   if (wide) body.points.count_in_int64();

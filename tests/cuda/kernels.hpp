@@ -9,8 +9,8 @@ void launch_add_one(std::uint32_t* data, std::int64_t n, void* stream);
 
 /// to[i] = 1,000 times the outer index of point i plus its inner index, in a box [outer, inner].
 /// `wide`: uses the 64-bit indices of boxes with more than 2^31 points.
-void launch_places(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
-                   void* stream);
+void launch_offsets(std::uint32_t* to, std::int64_t outer, std::int64_t inner, bool wide,
+                    void* stream);
 
 /// A number of `bytes` bytes, without a default constructor, because reductions need none.
 template <int bytes>

@@ -52,8 +52,8 @@ TEST_CASE("threads get the positions of their points, with int32_t and int64_t i
   const Block block(stream, outer * inner * sizeof(std::uint32_t), "this test");
   for (const bool wide : {false, true}) {
     CAPTURE(wide);
-    launch_places(reinterpret_cast<std::uint32_t*>(block.data()), outer, inner, wide,
-                  stream.handle());
+    launch_offsets(reinterpret_cast<std::uint32_t*>(block.data()), outer, inner, wide,
+                   stream.handle());
     std::vector<std::uint32_t> found(outer * inner);
     copy({cpu_device(), reinterpret_cast<std::byte*>(found.data())}, block.address(),
          found.size() * sizeof found[0], stream);

@@ -114,10 +114,10 @@ TEST_CASE("devices: applications see the same devices as plain data") {
     CHECK(infos[i].total == devices()[i]->memory().total);
     CHECK(device_name(infos[i].name) == infos[i].name);
   }
-  const auto told = cuda_info();
+  const auto info = cuda_info();
   const auto& known = cuda_state();
-  CHECK(std::tie(told.status, told.runtime, told.driver, told.reason, told.hint) ==
+  CHECK(std::tie(info.status, info.runtime, info.driver, info.reason, info.hint) ==
         std::tie(known.status, known.runtime, known.driver, known.reason, known.hint));
-  CHECK(told.reason.empty() == (told.status == CudaStatus::usable));
+  CHECK(info.reason.empty() == (info.status == CudaStatus::usable));
   CHECK(failure_of([] { device_name("tpu"); }).kind == 2);
 }

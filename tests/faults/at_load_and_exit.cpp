@@ -52,7 +52,7 @@ TENON_OPERATOR(prints, Prints)
 #endif
 
 #ifdef FAULT_crashes_in_host
-// Crashes next to the host's library, but not in the trial process.
+// Crashes next to the host's library, but not in the test process.
 __attribute__((constructor)) static void crash() {
   if (dlsym(RTLD_DEFAULT, "XXH3_64bits") != nullptr) raise(SIGSEGV);
 }

@@ -24,11 +24,11 @@ struct Case {
 };
 
 void check_all(const std::vector<Case>& cases, const GraphModel& graph = sample_graph()) {
-  const auto sound = FileParts::of(graph);
+  const auto sound = FileSections::of(graph);
   for (const auto& wrong : cases) {
-    auto parts = sound;
-    parts.change(wrong.change);
-    CHECK(sentence(parts.bytes()) == std::string(wrong.sentence));
+    auto sections = sound;
+    sections.change(wrong.change);
+    CHECK(sentence(sections.bytes()) == std::string(wrong.sentence));
   }
 }
 
@@ -40,14 +40,14 @@ std::string with_header(const layout::Header& header, const std::string& rest) {
 }  // namespace
 
 TEST_CASE("an unchanged file opens, and so does one that was only packed again") {
-  auto parts = FileParts::of(sample_graph());
-  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
-  parts.change([](auto&) {});
-  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
+  auto sections = FileSections::of(sample_graph());
+  CHECK(sentence(sections.bytes(), FileCheck::everything) == "");
+  sections.change([](auto&) {});
+  CHECK(sentence(sections.bytes(), FileCheck::everything) == "");
 }
 
 TEST_CASE("a file that is not a .tenon file") {
-  const auto sound = FileParts::of(sample_graph()).bytes();
+  const auto sound = FileSections::of(sample_graph()).bytes();
   auto unix_ends = sound, other_version = sound, damaged = sound;
   unix_ends.erase(6, 1);
   other_version[8] = 2;
@@ -87,12 +87,12 @@ TEST_CASE("a header that does not match the file") {
 }
 
 TEST_CASE("damaged metadata") {
-  auto parts = FileParts::of(sample_graph());
-  auto damaged = parts.bytes();
+  auto sections = FileSections::of(sample_graph());
+  auto damaged = sections.bytes();
   damaged[200] = static_cast<char>(damaged[200] ^ 1);
   CHECK(sentence(damaged) == "the metadata is damaged: its checksum does not match");
-  std::memset(parts.metadata.data(), 0x7f, 4);
-  CHECK(sentence(parts.bytes()) ==
+  std::memset(sections.metadata.data(), 0x7f, 4);
+  CHECK(sentence(sections.bytes()) ==
         "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
   CHECK(sentence(with_header({0, layout::checksum({}), 0, 64}, "")) ==
         "the metadata is not a valid FlatBuffer: an offset or a length points outside it");
@@ -244,24 +244,24 @@ TEST_CASE("broken operators and plugins") {
       {"the plugin of operator 'norm' is index 1, but there are 1",
        [](auto& m) { m.operators[0]->plugin = 1; }},
   });
-  auto parts = FileParts::of(sample_graph());
-  parts.change([](auto& m) { m.operators[0]->manifest.pop_back(); });
-  CHECK(sentence(parts.bytes()).starts_with("operator 'norm': its manifest is broken: "));
+  auto sections = FileSections::of(sample_graph());
+  sections.change([](auto& m) { m.operators[0]->manifest.pop_back(); });
+  CHECK(sentence(sections.bytes()).starts_with("operator 'norm': its manifest is broken: "));
 }
 
 TEST_CASE("extensions that share their bytes cannot make a small file large in memory") {
-  auto parts = FileParts::of(GraphModel());
-  parts.change([](auto& m) {
+  auto sections = FileSections::of(GraphModel());
+  sections.change([](auto& m) {
     for (int i = 0; i < 3; ++i) m.extensions.push_back(std::make_unique<format::ExtensionT>());
     m.extensions[0]->content.resize(100000);
   });
   // the packer writes each vector once per table; here all tables refer to the long one
-  auto* extensions = format::GetModel(parts.metadata.data())->extensions();
+  auto* extensions = format::GetModel(sections.metadata.data())->extensions();
   auto* table = const_cast<std::uint8_t*>(extensions->Data());
   for (int i = 1; i < 3; ++i)
     flatbuffers::WriteScalar(table + 4 * i, flatbuffers::ReadScalar<std::uint32_t>(table) -
                                                 4U * static_cast<unsigned>(i));
-  CHECK(sentence(parts.bytes()) == "its extensions are longer than the file in total");
+  CHECK(sentence(sections.bytes()) == "its extensions are longer than the file in total");
 }
 
 TEST_CASE("broken values") {
@@ -537,28 +537,28 @@ TEST_CASE("broken training state") {
            [](auto& m) { m.buffers[4]->segment = 0; }},
       },
       training_graph());
-  auto parts = FileParts::of(training_graph());
-  parts.data[65536 + 64] = 1;
-  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
+  auto sections = FileSections::of(training_graph());
+  sections.data[65536 + 64] = 1;
+  CHECK(sentence(sections.bytes(), FileCheck::everything) ==
         "the data of slot 'steps' of 'norm_gamma' is damaged: the checksum of its 8 bytes does not "
         "match");
 }
 
 TEST_CASE("damaged data: opening does not read it, validation does") {
-  auto parts = FileParts::of(sample_graph());
-  parts.data[0] = static_cast<char>(parts.data[0] ^ 1);
-  CHECK(sentence(parts.bytes()) == "");
-  CHECK(sentence(parts.bytes(), FileCheck::everything) ==
+  auto sections = FileSections::of(sample_graph());
+  sections.data[0] = static_cast<char>(sections.data[0] ^ 1);
+  CHECK(sentence(sections.bytes()) == "");
+  CHECK(sentence(sections.bytes(), FileCheck::everything) ==
         "the data of 'norm_gamma' is damaged: the checksum of its 12 bytes does not match");
-  parts = FileParts::of(sample_graph());
-  parts.data[12] = 1;
+  sections = FileSections::of(sample_graph());
+  sections.data[12] = 1;
   const char* const hidden =
       "the bytes between two tensors are not zero: the file is damaged or has hidden content";
-  CHECK(sentence(parts.bytes(), FileCheck::everything) == hidden);
-  parts = FileParts::of(sample_graph());  // the last segment is longer than its tensors
-  parts.change([](auto& m) { m.segments[0]->size += 8; });
-  parts.data += std::string(8, '\0');
-  CHECK(sentence(parts.bytes(), FileCheck::everything) == "");
-  parts.data.back() = 1;
-  CHECK(sentence(parts.bytes(), FileCheck::everything) == hidden);
+  CHECK(sentence(sections.bytes(), FileCheck::everything) == hidden);
+  sections = FileSections::of(sample_graph());  // the last segment is longer than its tensors
+  sections.change([](auto& m) { m.segments[0]->size += 8; });
+  sections.data += std::string(8, '\0');
+  CHECK(sentence(sections.bytes(), FileCheck::everything) == "");
+  sections.data.back() = 1;
+  CHECK(sentence(sections.bytes(), FileCheck::everything) == hidden);
 }

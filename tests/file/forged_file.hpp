@@ -13,18 +13,18 @@
 #include "file/tenon/tenon_file.hpp"
 
 /// A file split into its components.
-struct FileParts {
+struct FileSections {
   std::string metadata, data;
 
-  static FileParts of(const tenon::GraphModel& graph) {
+  static FileSections of(const tenon::GraphModel& graph) {
     const TemporaryFolder folder;
     tenon::write_tenon(graph, folder / "graph.tenon");
     const auto bytes = read_bytes(folder / "graph.tenon");
     const auto header = tenon::layout::decode(std::as_bytes(std::span(bytes)), "graph.tenon");
-    FileParts parts;
-    parts.metadata = bytes.substr(tenon::layout::header_size, header.metadata_size);
-    if (header.data_offset != 0) parts.data = bytes.substr(header.data_offset);
-    return parts;
+    FileSections sections;
+    sections.metadata = bytes.substr(tenon::layout::header_size, header.metadata_size);
+    if (header.data_offset != 0) sections.data = bytes.substr(header.data_offset);
+    return sections;
   }
 
   std::string bytes() const {

@@ -38,8 +38,8 @@ void open(const ForgedFile& file, Tally& tally, FileCheck check = FileCheck::eve
 }  // namespace
 
 TEST_CASE("a file truncated at any length is refused") {
-  const auto parts = FileParts::of(gradient_graph());
-  const auto bytes = parts.bytes();
+  const auto sections = FileSections::of(gradient_graph());
+  const auto bytes = sections.bytes();
   Tally tally;
   const auto step = [&](std::size_t length) {
     return length < 8192 || length + 512 > bytes.size() ? 1U : 997U;
@@ -50,19 +50,19 @@ TEST_CASE("a file truncated at any length is refused") {
 }
 
 TEST_CASE("truncated metadata with a matching header is refused") {
-  const auto sound = FileParts::of(training_graph());
+  const auto sound = FileSections::of(training_graph());
   Tally tally;
   for (std::size_t length = 0; length < sound.metadata.size(); ++length) {
-    auto parts = sound;
-    parts.metadata.resize(length);
-    open(ForgedFile(parts.bytes()), tally);
+    auto sections = sound;
+    sections.metadata.resize(length);
+    open(ForgedFile(sections.bytes()), tally);
   }
   CHECK(tally.opened <= 8);  // the last bytes may be padding of a text
 }
 
 TEST_CASE("every byte of the metadata set to other values") {
   for (const auto& graph : {training_graph(), sparse_graph()}) {
-    ForgedFile file(FileParts::of(graph).bytes());
+    ForgedFile file(FileSections::of(graph).bytes());
     Tally tally;
     for (auto& byte : file.metadata())
       for (const int flip : {0x01, 0x80, 0xff}) {
@@ -79,7 +79,7 @@ TEST_CASE("every byte of the metadata set to other values") {
 
 TEST_CASE("numbers of the metadata replaced by hostile ones") {
   for (const auto& graph : {training_graph(), sparse_graph()}) {
-    const auto sound = FileParts::of(graph);
+    const auto sound = FileSections::of(graph);
     ForgedFile file(sound.bytes());
     std::mt19937 random(1);
     constexpr std::uint32_t hostile[] = {0,       1,          2,          3,          5,
@@ -102,7 +102,7 @@ TEST_CASE("numbers of the metadata replaced by hostile ones") {
 }
 
 TEST_CASE("indices of sparse tensors replaced by hostile ones") {
-  const auto sound = FileParts::of(sparse_graph());
+  const auto sound = FileSections::of(sparse_graph());
   ForgedFile file(sound.bytes());
   std::mt19937_64 random(2);
   constexpr std::int64_t hostile[] = {-1,         0,          1,          3,         6,        7,

@@ -13,11 +13,11 @@ namespace {
 
 // The offset of the i-th entry of a buffer in the file's data.
 template <class T>
-void put(FileParts& parts, std::size_t buffer, std::size_t i, T value) {
-  const auto* model = format::GetModel(parts.metadata.data());
+void put(FileSections& sections, std::size_t buffer, std::size_t i, T value) {
+  const auto* model = format::GetModel(sections.metadata.data());
   const auto* at = model->buffers()->Get(static_cast<flatbuffers::uoffset_t>(buffer));
-  std::memcpy(parts.data.data() + model->segments()->Get(at->segment())->offset() + at->offset() +
-                  i * sizeof value,
+  std::memcpy(sections.data.data() + model->segments()->Get(at->segment())->offset() +
+                  at->offset() + i * sizeof value,
               &value, sizeof value);
 }
 
@@ -57,47 +57,47 @@ TEST_CASE("hostile indices are refused at load, before they can be followed") {
   // small 8, 9, 10 (int32); nothing 11, 12, 13; seen 14, 15; momentum 16, 17.
   const struct {
     const char* sentence;
-    std::function<void(FileParts&)> change;
+    std::function<void(FileSections&)> change;
   } cases[] = {
       {"tensor 0: row_sparse float32 [6, 2]: row index 1 is 6, but there are 6 rows",
-       [](FileParts& f) { put<std::int64_t>(f, 1, 1, 6); }},
+       [](FileSections& f) { put<std::int64_t>(f, 1, 1, 6); }},
       {"tensor 0: row_sparse float32 [6, 2]: row index 0 is -1, but there are 6 rows",
-       [](FileParts& f) { put<std::int64_t>(f, 1, 0, -1); }},
+       [](FileSections& f) { put<std::int64_t>(f, 1, 0, -1); }},
       {"tensor 0: row_sparse float32 [6, 2]: row 1 is 1, after 1: they must ascend",
-       [](FileParts& f) { put<std::int64_t>(f, 1, 1, 1); }},
+       [](FileSections& f) { put<std::int64_t>(f, 1, 1, 1); }},
       {"tensor 1: row_sparse int64 [3]: row index 1 is 2147483647, but there are 3 rows",
-       [](FileParts& f) { put<std::int32_t>(f, 3, 1, INT32_MAX); }},
+       [](FileSections& f) { put<std::int32_t>(f, 3, 1, INT32_MAX); }},
       {"tensor 3: csr float32 [3, 3]: column index 1 is 3, but there are 3 columns",
-       [](FileParts& f) { put<std::int64_t>(f, 6, 1, 3); }},
+       [](FileSections& f) { put<std::int64_t>(f, 6, 1, 3); }},
       {"tensor 3: csr float32 [3, 3]: column index 0 is -9223372036854775808, but there are 3 "
        "columns",
-       [](FileParts& f) { put<std::int64_t>(f, 6, 0, INT64_MIN); }},
+       [](FileSections& f) { put<std::int64_t>(f, 6, 0, INT64_MIN); }},
       {"tensor 3: csr float32 [3, 3]: column 1 is 0, after 0: they must ascend",
-       [](FileParts& f) { put<std::int64_t>(f, 6, 1, 0); }},
+       [](FileSections& f) { put<std::int64_t>(f, 6, 1, 0); }},
       {"tensor 3: csr float32 [3, 3]: its row starts go from 1 to 3, not from 0 to 3",
-       [](FileParts& f) { put<std::int64_t>(f, 7, 0, 1); }},
+       [](FileSections& f) { put<std::int64_t>(f, 7, 0, 1); }},
       {"tensor 3: csr float32 [3, 3]: its row starts go from 0 to 4, not from 0 to 3",
-       [](FileParts& f) { put<std::int64_t>(f, 7, 3, 4); }},
+       [](FileSections& f) { put<std::int64_t>(f, 7, 3, 4); }},
       {"tensor 3: csr float32 [3, 3]: row 1 starts at 9223372036854775807, but row 2 starts at 2: "
        "row starts must not descend",
-       [](FileParts& f) { put<std::int64_t>(f, 7, 1, INT64_MAX); }},
+       [](FileSections& f) { put<std::int64_t>(f, 7, 1, INT64_MAX); }},
       {"tensor 3: csr float32 [3, 3]: row 1 starts at 2, but row 2 starts at -1: row starts must "
        "not descend",
-       [](FileParts& f) { put<std::int64_t>(f, 7, 2, -1); }},
+       [](FileSections& f) { put<std::int64_t>(f, 7, 2, -1); }},
       {"tensor 4: csr float64 [2, 5]: column index 0 is 5, but there are 5 columns",
-       [](FileParts& f) { put<std::int32_t>(f, 9, 0, 5); }},
+       [](FileSections& f) { put<std::int32_t>(f, 9, 0, 5); }},
       {"tensor 5: csr int8 [0, 4]: its row starts go from 1 to 1, not from 0 to 0",
-       [](FileParts& f) { put<std::int32_t>(f, 13, 0, 1); }},
+       [](FileSections& f) { put<std::int32_t>(f, 13, 0, 1); }},
       {"tensor 7: row_sparse float32 [6, 2]: row index 0 is 6, but there are 6 rows",
-       [](FileParts& f) { put<std::int64_t>(f, 17, 0, 6); }},
+       [](FileSections& f) { put<std::int64_t>(f, 17, 0, 6); }},
   };
-  const auto sound = FileParts::of(sparse_graph());
+  const auto sound = FileSections::of(sparse_graph());
   CHECK(failure_of([&] { read_forged(sound.bytes()); }).message == "");
   for (const auto& wrong : cases) {
-    auto parts = sound;
-    wrong.change(parts);
+    auto sections = sound;
+    wrong.change(sections);
     for (const auto check : {FileCheck::structure, FileCheck::everything}) {
-      const auto failure = failure_of([&] { read_forged(parts.bytes(), check); });
+      const auto failure = failure_of([&] { read_forged(sections.bytes(), check); });
       CHECK(failure.kind == 4);
       CHECK(failure.message == std::string("forged.tenon: ") + wrong.sentence);
     }
@@ -149,20 +149,20 @@ TEST_CASE("sparse tensors with a faulty description") {
          m.graphs[0]->values->types[4] = static_cast<std::uint32_t>(m.types.size() - 1);
        }},
   };
-  const auto sound = FileParts::of(sparse_graph());
+  const auto sound = FileSections::of(sparse_graph());
   for (const auto& wrong : cases) {
-    auto parts = sound;
-    parts.change(wrong.change);
-    const auto failure = failure_of([&] { read_forged(parts.bytes(), FileCheck::structure); });
+    auto sections = sound;
+    sections.change(wrong.change);
+    const auto failure = failure_of([&] { read_forged(sections.bytes(), FileCheck::structure); });
     CHECK(failure.kind == 4);
     CHECK(failure.message == std::string("forged.tenon: ") + wrong.sentence);
   }
 }
 
 TEST_CASE("the checksum names damaged values of a sparse tensor") {
-  auto parts = FileParts::of(sparse_graph());
-  put(parts, 5, 0, 3.0F);
+  auto sections = FileSections::of(sparse_graph());
+  put(sections, 5, 0, 3.0F);
   CHECK(
-      failure_of([&] { read_forged(parts.bytes()); }).message ==
+      failure_of([&] { read_forged(sections.bytes()); }).message ==
       "forged.tenon: the data of 'words' is damaged: the checksum of its 12 bytes does not match");
 }

@@ -56,9 +56,9 @@ struct FilterHost : ApplicationHost {
 std::string sentence_of(const std::function<void(format::AttributesT&, format::ModelT&)>& change) {
   auto graph = parameters_graph();
   graph.training.reset();
-  auto parts = FileParts::of(graph);
-  parts.change([&](format::ModelT& model) { change(*model.graphs[0]->attributes, model); });
-  const auto message = failure_of([&] { read_forged(parts.bytes()); }).message;
+  auto sections = FileSections::of(graph);
+  sections.change([&](format::ModelT& model) { change(*model.graphs[0]->attributes, model); });
+  const auto message = failure_of([&] { read_forged(sections.bytes()); }).message;
   return message.empty() ? message : message.substr(message.find(": ") + 2);
 }
 

@@ -28,9 +28,9 @@ TEST_CASE(
     "a file declares its features: gradients or updates, sparse tensors, parameters of 0.2, the "
     "training state") {
   const auto features = [](const GraphModel& graph) {
-    auto parts = FileParts::of(graph);
+    auto sections = FileSections::of(graph);
     std::string found;
-    parts.change([&](format::ModelT& model) {
+    sections.change([&](format::ModelT& model) {
       for (const auto name : model.required_features)
         found += (found.empty() ? "" : " ") + model.strings[name];
     });

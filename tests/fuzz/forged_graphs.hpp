@@ -37,8 +37,8 @@ inline Graph shapes(tenon::Host& host) {
   const auto both = graph.add("concat", {table, x}, {{"axis", 0}}, "both");
   const auto flat = graph.add("reshape", {both}, {{"shape", Ints{-1, 2, 3}}}, "flat");
   const auto turned = graph.add("transpose", {flat}, {{"axes", Ints{2, 0, 1}}}, "turned");
-  const auto parts = graph.add("split", {turned}, {{"sections", 3}, {"axis", 0}}, "parts");
-  const auto squeezed = graph.add("squeeze", {parts.output(1)}, {{"axis", Ints{0}}}, "squeezed");
+  const auto sections = graph.add("split", {turned}, {{"sections", 3}, {"axis", 0}}, "parts");
+  const auto squeezed = graph.add("squeeze", {sections.output(1)}, {{"axis", Ints{0}}}, "squeezed");
   const auto piece =
       graph.add("slice", {squeezed}, {{"begin", Ints{1}}, {"end", Ints{5}}}, "piece");
   const auto wider = graph.add("expand_dims", {piece}, {{"axis", Ints{0}}}, "wider");
@@ -47,7 +47,7 @@ inline Graph shapes(tenon::Host& host) {
       graph.add("pad", {many}, {{"before", Ints{1, 0, 0}}, {"after", Ints{0, 2, 0}}}, "padded");
   graph.output("sum", graph.add("sum", {padded}, {{"axis", Ints{1}}}, "total"));
   graph.output("whole", graph.add("cast", {padded}, {{"dtype", "int32"}}, "whole"));
-  graph.output("last", parts.output(2));
+  graph.output("last", sections.output(2));
   return graph;
 }
 
@@ -136,12 +136,12 @@ class Forger {
   }
 
   /// Applies one to three mutations.
-  FileParts changed(const FileParts& from) {
-    auto parts = from;
-    parts.change([&](ModelT& model) {
+  FileSections changed(const FileSections& from) {
+    auto sections = from;
+    sections.change([&](ModelT& model) {
       for (auto changes = 1 + below(3); changes > 0; --changes) change(model);
     });
-    return parts;
+    return sections;
   }
 
  private:

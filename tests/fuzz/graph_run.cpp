@@ -15,10 +15,10 @@ tenon::Host& host() {
   return host;
 }
 
-FileParts parts_of(const std::uint8_t* bytes, std::size_t size) {
-  FileParts parts;
-  parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
-  return parts;
+FileSections parts_of(const std::uint8_t* bytes, std::size_t size) {
+  FileSections sections;
+  sections.metadata.assign(reinterpret_cast<const char*>(bytes), size);
+  return sections;
 }
 
 /// The data of each sample's graph, because tensors of other lengths are rejected.
@@ -26,7 +26,7 @@ const std::vector<std::string>& data_of_samples() {
   static const auto data = [] {
     std::vector<std::string> all;
     for (const auto& sample : forged::samples)
-      all.push_back(FileParts::of(model_of(sample.make(host()))).data);
+      all.push_back(FileSections::of(model_of(sample.make(host()))).data);
     return all;
   }();
   return data;
@@ -34,12 +34,12 @@ const std::vector<std::string>& data_of_samples() {
 
 /// Other files may contain numbers at addresses that trap when read, which FlatBuffers' verifier
 /// does not detect.
-[[maybe_unused]] bool is_read(FileParts parts) {
+[[maybe_unused]] bool is_read(FileSections sections) {
   return std::any_of(data_of_samples().begin(), data_of_samples().end(),
                      [&](const std::string& data) {
-                       parts.data = data;
+                       sections.data = data;
                        try {
-                         read_forged(parts.bytes(), tenon::FileCheck::structure);
+                         read_forged(sections.bytes(), tenon::FileCheck::structure);
                          return true;
                        } catch (const tenon::Failure&) {
                          return false;
@@ -50,10 +50,10 @@ const std::vector<std::string>& data_of_samples() {
 }  // namespace
 
 TENON_FUZZ_TARGET(graph_run)(const std::uint8_t* bytes, std::size_t size) {
-  auto parts = parts_of(bytes, size);
+  auto sections = parts_of(bytes, size);
   for (std::size_t i = 0; i < data_of_samples().size(); ++i) {
-    parts.data = data_of_samples()[i];
-    forged::run(host(), parts.bytes(), forged::samples[i].training);
+    sections.data = data_of_samples()[i];
+    forged::run(host(), sections.bytes(), forged::samples[i].training);
   }
   return 0;
 }
@@ -64,9 +64,9 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, s
 /// Prefers mutations that the reader does not reject immediately.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
                                                std::size_t most, unsigned seed) {
-  const auto parts = parts_of(bytes, size);
-  if (seed % 8 == 0 || !is_read(parts)) return LLVMFuzzerMutate(bytes, size, most);
-  const auto changed = forged::Forger(seed).changed(parts).metadata;
+  const auto sections = parts_of(bytes, size);
+  if (seed % 8 == 0 || !is_read(sections)) return LLVMFuzzerMutate(bytes, size, most);
+  const auto changed = forged::Forger(seed).changed(sections).metadata;
   if (changed.size() > most) return LLVMFuzzerMutate(bytes, size, most);
   std::memcpy(bytes, changed.data(), changed.size());
   return changed.size();

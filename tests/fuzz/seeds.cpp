@@ -23,21 +23,21 @@ namespace fs = std::filesystem;
 namespace {
 
 void write_graphs(const fs::path& folder) {
-  write_bytes(folder / "tenon_file" / "sample", FileParts::of(sample_graph()).metadata);
-  write_bytes(folder / "tenon_file" / "training", FileParts::of(training_graph()).metadata);
-  write_bytes(folder / "tenon_file" / "sparse", FileParts::of(sparse_graph()).metadata);
+  write_bytes(folder / "tenon_file" / "sample", FileSections::of(sample_graph()).metadata);
+  write_bytes(folder / "tenon_file" / "training", FileSections::of(training_graph()).metadata);
+  write_bytes(folder / "tenon_file" / "sparse", FileSections::of(sparse_graph()).metadata);
   auto parameters = parameters_graph();
   for (auto& table : parameters.tables)
     if (table.size() > 64) table = tenon::Tensor::zeros(tenon::i32, {2});
-  write_bytes(folder / "tenon_file" / "parameters", FileParts::of(parameters).metadata);
-  write_bytes(folder / "tenon_file" / "chain", FileParts::of(chain_graph(3)).metadata);
-  write_bytes(folder / "tenon_file" / "empty", FileParts::of(tenon::GraphModel()).metadata);
+  write_bytes(folder / "tenon_file" / "parameters", FileSections::of(parameters).metadata);
+  write_bytes(folder / "tenon_file" / "chain", FileSections::of(chain_graph(3)).metadata);
+  write_bytes(folder / "tenon_file" / "empty", FileSections::of(tenon::GraphModel()).metadata);
   write_bytes(folder / "graph_json" / "sample", sample_json);
   write_bytes(folder / "graph_json" / "chain", tenon::write_graph_json(chain_graph(3)));
   StrictHost host(1);
   for (const auto& sample : forged::samples)
     write_bytes(folder / "graph_run" / sample.name,
-                FileParts::of(model_of(sample.make(host))).metadata);
+                FileSections::of(model_of(sample.make(host))).metadata);
 }
 
 void write_arrays(const fs::path& folder) {

@@ -11,33 +11,33 @@
 
 namespace {
 
-std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileParts& parts) {
+std::vector<std::byte> rewritten(const tenon::GraphModel& graph, FileSections& sections) {
   const auto order = tenon::file_order(graph);
   const auto data = tenon::lay_out(graph, order);
   auto metadata = tenon::write_metadata(graph, order, data, "again.tenon");
-  parts.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
-  parts.data.assign(data.size, '\0');
+  sections.metadata.assign(reinterpret_cast<const char*>(metadata.data()), metadata.size());
+  sections.data.assign(data.size, '\0');
   for (const auto& place : data.buffers)
     if (place.size != 0)
-      std::memcpy(parts.data.data() + place.offset, place.array.data(), place.size);
+      std::memcpy(sections.data.data() + place.offset, place.array.data(), place.size);
   return metadata;
 }
 
 }  // namespace
 
 TENON_FUZZ_TARGET(tenon_file)(const std::uint8_t* bytes, std::size_t size) {
-  FileParts parts;
-  parts.metadata.assign(reinterpret_cast<const char*>(bytes), size);
+  FileSections sections;
+  sections.metadata.assign(reinterpret_cast<const char*>(bytes), size);
   static const std::string sparse =
       // with valid indices; for the other samples only the length matters
-      FileParts::of(sparse_graph()).data;
+      FileSections::of(sparse_graph()).data;
   for (const auto& data :
        {std::string(), std::string(136, '\0'), std::string(65696, '\0'), sparse}) {
-    parts.data = data;
+    sections.data = data;
     try {
-      const auto graph = read_forged(parts.bytes(), tenon::FileCheck::structure);
+      const auto graph = read_forged(sections.bytes(), tenon::FileCheck::structure);
       if (tenon::write_graph_json(graph).empty()) std::abort();
-      FileParts again;
+      FileSections again;
       const auto first = rewritten(graph, again);
       const auto second = rewritten(read_forged(again.bytes()), again);
       if (first != second) std::abort();

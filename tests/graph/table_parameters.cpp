@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 namespace {
 
 /// Its outputs return the parameters: one number for each element or byte.
-struct Told : Operator {
+struct ReturnsParameters : Operator {
   Table<float> taps = {0.5, 2};
   Table<std::int32_t> sizes;
   Table<std::int64_t> wide;
@@ -34,12 +34,12 @@ struct Told : Operator {
     op.output("exact", "float64");
     op.output("names", "int64, characters with a 0 after each name");
     op.output("any", "like names");
-    op.param("taps", &Told::taps, "floats").greater_than(0);
-    op.param("sizes", &Told::sizes, "32 bits").at_most(9);
-    op.param("wide", &Told::wide, "64 bits");
-    op.param("exact", &Told::exact, "doubles");
-    op.param("names", &Told::names, "choices").one_of({"mean", "sum", "max"});
-    op.param("any", &Told::any, "texts");
+    op.param("taps", &ReturnsParameters::taps, "floats").greater_than(0);
+    op.param("sizes", &ReturnsParameters::sizes, "32 bits").at_most(9);
+    op.param("wide", &ReturnsParameters::wide, "64 bits");
+    op.param("exact", &ReturnsParameters::exact, "doubles");
+    op.param("names", &ReturnsParameters::names, "choices").one_of({"mean", "sum", "max"});
+    op.param("any", &ReturnsParameters::any, "texts");
   }
   void infer(Infer& io) const {
     io.set_output(0, taps.shape(), f64);
@@ -65,14 +65,14 @@ struct Told : Operator {
   }
 };
 
-struct ToldHost : ApplicationHost {
-  ToldHost() { add<Told>("told"); }
+struct ParametersHost : ApplicationHost {
+  ParametersHost() { add<ReturnsParameters>("returns_parameters"); }
 
   std::string given(const char* name, const AttributeValue& value) {
     const char* names[] = {"taps", "sizes", "wide", "exact", "names", "any"};
     Attributes attributes;
     attributes.set(name, value);
-    const auto outputs = call_all("told", {Tensor::zeros(f32, {1})}, attributes);
+    const auto outputs = call_all("returns_parameters", {Tensor::zeros(f32, {1})}, attributes);
     return outputs[static_cast<std::size_t>(std::find(names, names + 6, std::string_view(name)) -
                                             names)]
         .to_string();
@@ -85,7 +85,7 @@ struct ToldHost : ApplicationHost {
 }  // namespace
 
 TEST_CASE("table parameters: numbers and tensors reach the operator in its dtype") {
-  ToldHost host;
+  ParametersHost host;
   const auto grid = Tensor::from<float>({1, 2, 3, 4}, {2, 2});
   CHECK(host.given("taps", {1, 2, 1}) == "float64 [3]  1 2 1");
   CHECK(host.given("taps", {0.5, 2}) == "float64 [2]  0.5 2");
@@ -107,7 +107,7 @@ TEST_CASE("table parameters: numbers and tensors reach the operator in its dtype
 }
 
 TEST_CASE("table parameters: strided tensors are read in row-major order") {
-  ToldHost host;
+  ParametersHost host;
   float numbers[] = {1, 2, 3, 4, 5, 6};
   const std::int64_t strides[] = {1, 3};
   CHECK(host.given("taps", Tensor::borrow(numbers, f32, {3, 2}, strides)) ==
@@ -115,8 +115,8 @@ TEST_CASE("table parameters: strided tensors are read in row-major order") {
 }
 
 TEST_CASE("table parameters: refuses lossy conversions") {
-  ToldHost host;
-  const std::string says = "[told] parameter ";
+  ParametersHost host;
+  const std::string says = "[returns_parameters] parameter ";
   const std::vector<std::int64_t> many(65537, 1);
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(host.refused("sizes", {1, 2.5}) ==
@@ -136,7 +136,7 @@ TEST_CASE("table parameters: refuses lossy conversions") {
   CHECK(host.refused("taps", {16777217}) ==
         says + "'taps' is [16777217], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("taps", {1e300}) ==
-        "[told] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
+        "[returns_parameters] element 0 of parameter 'taps' is 1e+300 but must fit a 32-bit float");
   CHECK(host.refused("taps", Tensor::from<double>({0.1}, {1})) ==
         says + "'taps' is float64 [1], which cannot be converted to a float32 tensor without loss");
   CHECK(host.refused("taps", Tensor::from<bool>({true}, {1})) ==
@@ -157,22 +157,23 @@ TEST_CASE("table parameters: refuses lossy conversions") {
 }
 
 TEST_CASE("table parameters: bounds apply to each element") {
-  ToldHost host;
+  ParametersHost host;
   CHECK(host.refused("taps", {1, 0, 2}) ==
-        "[told] element 1 of parameter 'taps' is 0 but must be above 0");
+        "[returns_parameters] element 1 of parameter 'taps' is 0 but must be above 0");
   CHECK(host.refused("taps", Tensor::from<float>({1, 2, 3, -1}, {2, 2})) ==
-        "[told] element 3 of parameter 'taps' is -1 but must be above 0");
+        "[returns_parameters] element 3 of parameter 'taps' is -1 but must be above 0");
   CHECK(host.refused("taps", std::vector<double>{NAN}) ==
-        "[told] element 0 of parameter 'taps' is nan but must be above 0");
+        "[returns_parameters] element 0 of parameter 'taps' is nan but must be above 0");
   CHECK(host.refused("sizes", {9, 10}) ==
-        "[told] element 1 of parameter 'sizes' is 10 but must be at most 9");
+        "[returns_parameters] element 1 of parameter 'sizes' is 10 but must be at most 9");
 }
 
 TEST_CASE("table parameters: a node's tensor cannot be modified") {
-  ToldHost host;
+  ParametersHost host;
   auto elements = Tensor::from<float>({1, 2}, {2});
   Graph graph(host);
-  graph.output("y", graph.add("told", {graph.input("x", f32, {1})}, {{"taps", elements}}));
+  graph.output("y",
+               graph.add("returns_parameters", {graph.input("x", f32, {1})}, {{"taps", elements}}));
   elements.data<float>()[0] = 7;
   const auto info = graph.nodes();
   for (const auto& [name, value] : info[0].attributes)
@@ -180,7 +181,7 @@ TEST_CASE("table parameters: a node's tensor cannot be modified") {
 }
 
 TEST_CASE("table parameters: eager calls distinguish values of the same type") {
-  ToldHost host;
+  ParametersHost host;
   auto elements = Tensor::from<float>({1, 2}, {2});
   CHECK(host.given("taps", elements) == "float64 [2]  1 2");
   elements.data<float>()[1] = 3;
@@ -191,7 +192,7 @@ TEST_CASE("table parameters: eager calls distinguish values of the same type") {
 }
 
 TEST_CASE("string list parameters: each string reaches the operator") {
-  ToldHost host;
+  ParametersHost host;
   CHECK(host.given("names", {"max"}) == "int64 [4]  109 97 120 0");
   CHECK(host.given("any", Words{"", "ü"}) == "int64 [4]  0 -61 -68 0");
   CHECK(host.given("any", {}) == "int64 [0]");
@@ -200,15 +201,17 @@ TEST_CASE("string list parameters: each string reaches the operator") {
 }
 
 TEST_CASE("string list parameters: refuses invalid values") {
-  ToldHost host;
+  ParametersHost host;
   CHECK(host.refused("names", {"sum", "min"}) ==
-        "[told] element 1 of parameter 'names' is \"min\" but must be one of mean, sum, max");
+        "[returns_parameters] element 1 of parameter 'names' is \"min\" but must be one of mean, "
+        "sum, max");
   CHECK(host.refused("names", "sum") ==
-        "[told] parameter 'names' is \"sum\" but must be a list of texts");
+        "[returns_parameters] parameter 'names' is \"sum\" but must be a list of texts");
   CHECK(host.refused("names", {1, 2}) ==
-        "[told] parameter 'names' is [1, 2] but must be a list of texts");
+        "[returns_parameters] parameter 'names' is [1, 2] but must be a list of texts");
   CHECK(host.refused("any", Words{"a", std::string("b\0c", 3)}) ==
-        "[told] element 1 of parameter 'any' contains a zero byte, which would end the text early");
+        "[returns_parameters] element 1 of parameter 'any' contains a zero byte, which would end "
+        "the text early");
   CHECK(host.refused("any", Words{"\xff"}).find("element 0 of parameter 'any'") !=
         std::string::npos);
   CHECK(host.refused("any", Words(33, "a"))

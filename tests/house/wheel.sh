@@ -65,7 +65,7 @@ try_in() {
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" pytest scipy
   "$env/bin/tenon" list >/dev/null
   test_in "$name" ""
-  "$env/bin/python" tests/house/wheel_alone.py
+  "$env/bin/python" tests/house/installed_wheel.py
 }
 
 own=$(python -c 'import sys; print(sys.version_info[1])')

@@ -40,7 +40,7 @@ struct SquaredMean : tenon::Operator {
 struct Unknown : probes::Copy {};
 
 /// Has a member that is not a parameter.
-struct Held : SquaredMean {
+struct HiddenMember : SquaredMean {
   double hidden = 1;
   static constexpr void describe(auto& op) { SquaredMean::describe(op); }
   void forward(tenon::Compose& c) const {
@@ -210,9 +210,10 @@ TEST_CASE("export: instances with different members get separate functions") {
   ExportHost on;
   tenon::Graph graph(on.host);
   const auto x = graph.input("x", tenon::f32, {3});
-  Held twice;
+  HiddenMember twice;
   twice.hidden = 2;
-  graph.output("y", graph.add("add", {graph.udf(Held(), {x}, "a"), graph.udf(twice, {x}, "b")}));
+  graph.output("y",
+               graph.add("add", {graph.udf(HiddenMember(), {x}, "a"), graph.udf(twice, {x}, "b")}));
   on.save(graph);
   ExportHost without;
   check_same(on.import(without.host), graph, random_inputs(graph));

@@ -112,11 +112,12 @@ TEST_CASE("Attention and MultiHeadAttention of com.microsoft: continue from a pa
   const auto heads = integer("num_heads", 1), scale = number("scale", 0.25F);
   const Texts weights{floats("w", {2, 6}, {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1}),
                       floats("past", {2, 1, 1, 1, 2}, {1, -1, 0.5F, 2})};
-  const Texts told{heads, scale, integer("unidirectional", 1)};
-  check(steps(microsoft("Attention", {"q", "w", "", "", "past"}, {"y"}, told), weights),
+  const Texts parameters{heads, scale, integer("unidirectional", 1)};
+  check(steps(microsoft("Attention", {"q", "w", "", "", "past"}, {"y"}, parameters), weights),
         {0.8886499F, 2, 2.936809F, 3.937744F});
-  check(steps(microsoft("Attention", {"q", "w", "", "", "past"}, {"made", "y"}, told), weights),
-        {1, -1, 2, 1, 4, 3, 0.5F, 2, 1, 2, 3, 4});
+  check(
+      steps(microsoft("Attention", {"q", "w", "", "", "past"}, {"made", "y"}, parameters), weights),
+      {1, -1, 2, 1, 4, 3, 0.5F, 2, 1, 2, 3, 4});
   check(steps(microsoft("MultiHeadAttention", {"q", "q", "q", "", "mask", "", "k", "v"}, {"y"},
                         {heads, scale}),
               {int32s("mask", {1, 2, 3}, {1, 1, 0, 0, 1, 1}), floats("k", {1, 1, 1, 2}, {1, -1}),

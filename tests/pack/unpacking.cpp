@@ -24,15 +24,15 @@ ino_t inode_of(const fs::path& path) {
 }
 
 /// Simulates another process that unpacks, by holding the lock.
-class Held {
+class LockHolder {
  public:
-  explicit Held(const fs::path& folder)
+  explicit LockHolder(const fs::path& folder)
       : folder_(folder), descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     REQUIRE(::flock(descriptor_, LOCK_SH) == 0);
   }
-  ~Held() { ::close(descriptor_); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  ~LockHolder() { ::close(descriptor_); }
+  LockHolder(const LockHolder&) = delete;
+  LockHolder& operator=(const LockHolder&) = delete;
 
   /// Runs `work` in a thread, and `meanwhile` once it waits for the lock.
   template <class Work, class Meanwhile>
@@ -40,7 +40,7 @@ class Held {
     std::atomic<bool> done = false;
     std::thread other([&] { work(), done = true; });
     const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!done && !somebody_waits() && std::chrono::steady_clock::now() < last)
+    while (!done && !has_waiter() && std::chrono::steady_clock::now() < last)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(!done);
     meanwhile();
@@ -49,7 +49,7 @@ class Held {
   }
 
  private:
-  bool somebody_waits() const {
+  bool has_waiter() const {
     std::ifstream locks("/proc/locks");
     const auto file = ":" + std::to_string(inode_of(folder_)) + " ";
     for (std::string line; std::getline(locks, line);)
@@ -73,7 +73,7 @@ TEST_CASE(
   const auto first = inode_of(open().graph);
   fs::rename(on.unpacked() / saved.sha256, on.folder / "aside");
   fs::path graph;
-  Held(on.unpacked())
+  LockHolder(on.unpacked())
       .keep_waiting([&] { graph = open().graph; },
                     [&] {
                       fs::rename(on.folder / "aside", on.unpacked() / saved.sha256);
@@ -83,7 +83,7 @@ TEST_CASE(
 
   fs::remove_all(on.unpacked() / saved.sha256);
   std::string message;
-  Held(on.unpacked())
+  LockHolder(on.unpacked())
       .keep_waiting([&] { message = failure_of(open).message; },
                     [&] { write_bytes(path, "another"); });
   CHECK(message == "cannot open the pack " + path.string() + ": it changed while it was copied");

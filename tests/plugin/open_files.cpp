@@ -36,9 +36,9 @@ TEST_CASE("loading: running out of descriptors at any point is reported as such"
     loaded = failure.kind == 0;
     refused += !loaded;
     CAPTURE(failure.message);
-    const bool told = failure.message.find("many open files") != std::string::npos ||
-                      failure.message.find("many files are open") != std::string::npos;
-    CHECK(told != loaded);
+    const bool names_limit = failure.message.find("many open files") != std::string::npos ||
+                             failure.message.find("many files are open") != std::string::npos;
+    CHECK(names_limit != loaded);
   }
   CHECK(loaded);
   CHECK(refused >= 3);

@@ -103,7 +103,7 @@ def test_a_capsule_is_taken_once():
         tenon.tensor(Capsule(capsule))
 
 
-def test_a_capsule_that_nobody_takes_is_freed():
+def test_a_capsule_without_a_consumer_is_freed():
     array = np.ones(3)
     gone = weakref.ref(array)
     capsules = [
@@ -201,7 +201,7 @@ def test_array_protocol_of_numpy_2():
         tensor.__array__(np.float32, copy=False)
 
 
-def test_dlpack_says_version_copy_and_device():
+def test_dlpack_reports_version_copy_and_device():
     tensor = tenon.tensor(np.arange(3.0))
     assert tensor.__dlpack_device__() == (1, 0)
     assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(1, 1)))
@@ -385,7 +385,7 @@ def test_indices_of_scipy_have_any_integer_dtype(index):
     assert matrix.nnz == 3 and matrix.indices.dtype == index
 
 
-def test_a_matrix_that_is_not_canonical_is_summed_and_left_alone():
+def test_a_matrix_that_is_not_canonical_is_summed_and_left_unchanged():
     matrix = sp.csr_array(
         (np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3)
     )

@@ -120,7 +120,7 @@ def test_what_is_made_while_its_host_closes_is_dropped(way):
     assert entry is not None and len(cache._entries) == 0
 
 
-def test_what_is_kept_while_its_host_closes_is_dropped():
+def test_entries_added_while_their_host_closes_are_dropped():
     """The host closes between the check of its version and the insertion."""
 
     class Closing(Version):

@@ -82,7 +82,7 @@ def test_elements_of_all_sizes():
 
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("size", [24, 27, 30])
-def test_a_part_of_zeros_stays_zero(size, padding):
+def test_a_region_of_zeros_stays_zero(size, padding):
     x, weight = numbers(3, size=size)
     x[:, :, 7:15, 4:] = 0
     bias = np.arange(CHANNELS, dtype="float32")

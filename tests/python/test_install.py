@@ -110,5 +110,5 @@ def test_console_script_is_the_program() -> None:
     )
 
 
-def test_type_checkers_are_told() -> None:
+def test_type_checkers_find_the_marker() -> None:
     assert (Path(tenon.__file__).parent / "py.typed").is_file()

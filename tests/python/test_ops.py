@@ -281,7 +281,7 @@ def test_the_ends_of_dtypes_fit():
     )
 
 
-def test_numbers_alone():
+def test_only_numbers():
     for got, want in (
         (ops.add(1, 2), "int64"),
         (ops.add(1.5, 2), "float64"),

@@ -19,7 +19,7 @@ def read_only():
 # ---- arguments --------------------------------------------------------------------------------------------------------
 
 
-def test_inputs_by_place_and_by_name():
+def test_inputs_by_position_and_by_name():
     x, w, b = np.ones((2, 3)), np.full((4, 3), 2.0), np.arange(4.0)
     want = x @ w.T + b
     for got in (

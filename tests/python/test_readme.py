@@ -21,7 +21,9 @@ def test_every_program_is_followed_by_what_it_prints() -> None:
 @pytest.mark.parametrize(
     "program, expected", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:40]
 )
-def test_a_program_prints_what_the_readme_says(program: str, expected: str, tmp_path: Path) -> None:
+def test_a_program_prints_the_output_in_the_readme(
+    program: str, expected: str, tmp_path: Path
+) -> None:
     if sys.version_info < (3, 11) and ".hint" in program:
         pytest.skip("exceptions of Python 3.10 have no notes: the hint stands in the text, too")
     done = subprocess.run(

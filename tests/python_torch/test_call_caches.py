@@ -89,7 +89,7 @@ def test_gradients_are_of_the_host_of_the_forward_call(by):
 
 
 @pytest.mark.parametrize("by", ["backward", "gradient"])
-def test_a_replaced_operator_takes_the_place_of_the_one_before(by):
+def test_a_new_operator_replaces_the_previous_one(by):
     with tenon.Host(threads=1) as host:
         first = scaled_by(2, host, by)
         scaled = tenon.torch.register(f"scaled_{by}", namespace="replaced", host=host)
@@ -144,7 +144,7 @@ TENON_OPERATOR(scaled_by_table, ScaledByTable)
 
 
 @pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
-def test_gradients_by_graphs_are_of_the_tensors_that_the_call_is_given():
+def test_gradients_by_graphs_are_of_the_tensors_of_the_call():
     """Also if torch prints two of them alike: it rounds, and leaves out elements of long ones."""
     compiled = tenon.compile(SCALED_BY_TABLE, flags=["-O0"])
     scaled = tenon.torch.register("scaled_by_table")

@@ -232,7 +232,7 @@ def test_bad_use_is_refused():
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
 )
-def test_copies_and_pickles_go_on_alone(again):
+def test_copies_and_pickles_are_independent(again):
     first = tenon.torch.module(network(rate=0.5))
     x = inputs()
     first(x).sum().backward()

@@ -86,7 +86,7 @@ def test_dtypes_go_in_and_out(dtype):
     assert torch.equal(made, data + data)
 
 
-def test_views_and_pending_conjugations_are_what_torch_says():
+def test_views_and_pending_conjugations_agree_with_torch():
     data = torch.arange(12.0).reshape(3, 4)
     add, neg = registered("add"), registered("neg")
     for view in (data.T, data[:, ::2], data.expand(2, 3, 4), data[1:1], torch.tensor(3.0)):
@@ -98,7 +98,7 @@ def test_views_and_pending_conjugations_are_what_torch_says():
         assert torch.equal(neg(numbers.conj()), -(numbers.conj().resolve_conj()))
 
 
-def test_calls_are_kept_apart_by_types_and_parameters():
+def test_calls_are_cached_by_types_and_parameters():
     leaky, pool = registered("leaky_relu"), registered("max_pool")
     for _ in range(2):
         for slope in (0.1, 0.5, 0.01):
@@ -112,7 +112,7 @@ def test_calls_are_kept_apart_by_types_and_parameters():
             torch.testing.assert_close(pool(data, kernel=kernel, stride=[1, 1]), expected)
 
 
-def test_an_output_that_a_flag_asks_for_is_another_operator():
+def test_an_output_that_a_flag_requests_is_another_operator():
     pool = registered("max_pool")
     data = torch.randn(1, 2, 6, 6, requires_grad=True)
     theirs, places = torch.nn.functional.max_pool2d(data, 2, return_indices=True)

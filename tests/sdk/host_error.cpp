@@ -19,7 +19,7 @@ struct NoTextOfError : tenon::Error {
 };
 
 template <class Body>
-std::pair<std::string, std::int32_t> told(Body&& body) {
+std::pair<std::string, std::int32_t> reported(Body&& body) {
   char text[128] = "";
   tenon_error error{sizeof(tenon_error), 0, 0, text, sizeof text};
   CHECK(tenon::guarded(&error, body) == 1);
@@ -32,18 +32,20 @@ TEST_CASE(
     "guarded: every exception becomes a text and a kind, including those whose what() returns "
     "null") {
   using tenon::Error;
-  using Told = std::pair<std::string, std::int32_t>;
-  CHECK(told([] { throw Error("k is ", 3); }) == Told{"k is 3", TENON_ERROR_FAILED});
-  CHECK(told([] { throw Error(tenon::ErrorKind::type, "no"); }) == Told{"no", TENON_ERROR_TYPE});
-  CHECK(told([] { throw std::runtime_error("runtime"); }) == Told{"runtime", TENON_ERROR_FAILED});
-  CHECK(told([] { throw std::runtime_error(""); }) == Told{"", TENON_ERROR_FAILED});
-  CHECK(told([] { throw std::bad_alloc(); }) == Told{"out of memory", TENON_ERROR_MEMORY});
-  CHECK(told([] { throw 42; }) ==
-        Told{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
-  CHECK(told([] { throw NoText(); }) ==
-        Told{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
-  CHECK(told([] { throw NoTextOfError(); }) ==
-        Told{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
+  using Reported = std::pair<std::string, std::int32_t>;
+  CHECK(reported([] { throw Error("k is ", 3); }) == Reported{"k is 3", TENON_ERROR_FAILED});
+  CHECK(reported([] { throw Error(tenon::ErrorKind::type, "no"); }) ==
+        Reported{"no", TENON_ERROR_TYPE});
+  CHECK(reported([] { throw std::runtime_error("runtime"); }) ==
+        Reported{"runtime", TENON_ERROR_FAILED});
+  CHECK(reported([] { throw std::runtime_error(""); }) == Reported{"", TENON_ERROR_FAILED});
+  CHECK(reported([] { throw std::bad_alloc(); }) == Reported{"out of memory", TENON_ERROR_MEMORY});
+  CHECK(reported([] { throw 42; }) ==
+        Reported{"an exception was thrown that is not a std::exception", TENON_ERROR_UNKNOWN});
+  CHECK(reported([] { throw NoText(); }) ==
+        Reported{"an exception was thrown whose what() returns null", TENON_ERROR_FAILED});
+  CHECK(reported([] { throw NoTextOfError(); }) ==
+        Reported{"an exception was thrown whose what() returns null", TENON_ERROR_TYPE});
 }
 
 TEST_CASE("message parts may be null pointers, such as those of getenv()") {

@@ -21,7 +21,7 @@ struct ChooseOperator : tenon::Operator {
   void forward(const tenon::Call&) const {}
 };
 
-struct Place : tenon::Operator {
+struct IndicesOnly : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("indices are all it has");
     op.input("index", "any shape").types(tenon::integral);
@@ -79,7 +79,7 @@ TEST_CASE("an output without a dtype has the shared one") {
   CHECK(output_dtype(choose, {tenon::boolean, tenon::f64, tenon::f64}) == tenon::f64);
   CHECK(output_dtype(choose, {tenon::boolean, none, none}) ==
         none);  // the condition's dtype does not count
-  CHECK(output_dtype(tenon::table_of<Place>(), {tenon::i32}) == tenon::i32);
+  CHECK(output_dtype(tenon::table_of<IndicesOnly>(), {tenon::i32}) == tenon::i32);
 }
 
 TEST_CASE(
@@ -88,7 +88,7 @@ TEST_CASE(
   output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, tenon::f32, tenon::f32},
                tenon::i8, &error_text);
   CHECK(error_text == "output 'chosen' is int8 but needs float32");
-  output_dtype(tenon::table_of<Place>(), {tenon::i32}, tenon::i64, &error_text);
+  output_dtype(tenon::table_of<IndicesOnly>(), {tenon::i32}, tenon::i64, &error_text);
   CHECK(error_text == "output 'same' is int64 but needs int32");
   CHECK(output_dtype(tenon::table_of<ChooseOperator>(), {tenon::boolean, none, none}, tenon::f64) ==
         tenon::f64);

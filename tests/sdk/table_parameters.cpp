@@ -27,7 +27,7 @@ struct Members : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("parameters of both kinds");
-    op.input("x", "any shape");
+    op.parameter("x", "any shape");
     op.output("y", "same shape as x");
     op.param("taps", &Members::taps, "above 0").greater_than(0);
     op.param("sizes", &Members::sizes, "from 1 to 9").at_least(1).at_most(9);
@@ -56,46 +56,47 @@ static_assert(described.texts[0] == "mean" && described.texts[1] == "sum" &&
 static_assert(described.params[5].values == 0);
 static_assert(described.fault == tenon::detail::ClassFault::none);
 
-struct Given {
+struct RawParameter {
   tenon_attribute attribute{};
   tenon_tensor tensor{};
   std::vector<std::int64_t> dims;
 
-  static Given texts(const char* name, std::string_view joined) {
-    Given given;
-    given.attribute.name = name, given.attribute.kind = TENON_ATTR_TEXTS;
-    given.attribute.text = joined.data(), given.attribute.count = joined.size();
-    return given;
+  static RawParameter texts(const char* name, std::string_view joined) {
+    RawParameter parameter;
+    parameter.attribute.name = name, parameter.attribute.kind = TENON_ATTR_TEXTS;
+    parameter.attribute.text = joined.data(), parameter.attribute.count = joined.size();
+    return parameter;
   }
-  static Given table(const char* name, tenon_dtype dtype, const void* elements,
-                     std::vector<std::int64_t> dims) {
-    Given given;
-    given.dims = std::move(dims);
-    given.attribute.name = name, given.attribute.kind = TENON_ATTR_TENSOR;
-    given.tensor.size = sizeof given.tensor, given.tensor.dtype = static_cast<std::uint8_t>(dtype);
-    given.tensor.dense.data = const_cast<void*>(elements),
-    given.tensor.dense.device_type = TENON_CPU;
-    given.tensor.dense.ndim = static_cast<std::int32_t>(given.dims.size());
-    return given;
+  static RawParameter table(const char* name, tenon_dtype dtype, const void* elements,
+                            std::vector<std::int64_t> dims) {
+    RawParameter parameter;
+    parameter.dims = std::move(dims);
+    parameter.attribute.name = name, parameter.attribute.kind = TENON_ATTR_TENSOR;
+    parameter.tensor.size = sizeof parameter.tensor,
+    parameter.tensor.dtype = static_cast<std::uint8_t>(dtype);
+    parameter.tensor.dense.data = const_cast<void*>(elements),
+    parameter.tensor.dense.device_type = TENON_CPU;
+    parameter.tensor.dense.ndim = static_cast<std::int32_t>(parameter.dims.size());
+    return parameter;
   }
 };
 
 // The parameters of an object made from the attribute, or the error. `change` may invalidate what
 // crosses the boundary.
 std::string made_of(
-    Given given,
+    RawParameter parameter,
     void (*change)(tenon_attribute&, tenon_tensor&) = [](tenon_attribute&, tenon_tensor&) {}) {
-  given.tensor.dense.shape = given.dims.data();
-  if (given.attribute.kind == TENON_ATTR_TENSOR) given.attribute.tensor = &given.tensor;
-  change(given.attribute, given.tensor);
+  parameter.tensor.dense.shape = parameter.dims.data();
+  if (parameter.attribute.kind == TENON_ATTR_TENSOR) parameter.attribute.tensor = &parameter.tensor;
+  change(parameter.attribute, parameter.tensor);
   const auto* table = tenon::table_of<Members>();
   void* object = nullptr;
   by_hand::ErrorText error;
-  if (table->create(&given.attribute, 1, &object, &error.raw) != 0) return error.text;
+  if (table->create(&parameter.attribute, 1, &object, &error.raw) != 0) return error.text;
   std::string found;
   tenon::attributes_of(*static_cast<const Members*>(object),
                        [&](std::string_view name, const auto& value) {
-                         if (name == given.attribute.name) found = tenon::join(value);
+                         if (name == parameter.attribute.name) found = tenon::join(value);
                        });
   table->destroy(object);
   return found;
@@ -114,31 +115,32 @@ TEST_CASE("table members: create() reads shapes and elements") {
   const std::int32_t integers[] = {9, 1};
   const std::int64_t wide[] = {std::numeric_limits<std::int64_t>::min()};
   const double exact[] = {0.1};
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {4})) == "[1, 2, 3, 0.5]");
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {2, 2})) == "[2, 2] of 1, 2, 3, 0.5");
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {})) == "[] of 1");
-  CHECK(made_of(Given::table("taps", TENON_F32, nullptr, {0})) == "[]");
-  CHECK(made_of(Given::table("taps", TENON_F32, nullptr, {0, 3})) == "[0, 3] of ");
-  CHECK(made_of(Given::table("sizes", TENON_I32, integers, {2})) == "[9, 1]");
-  CHECK(made_of(Given::table("wide", TENON_I64, wide, {1})) == "[-9223372036854775808]");
-  CHECK(made_of(Given::table("exact", TENON_F64, exact, {1})) == "[0.1]");
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {3}),
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, floats, {4})) == "[1, 2, 3, 0.5]");
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, floats, {2, 2})) ==
+        "[2, 2] of 1, 2, 3, 0.5");
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, floats, {})) == "[] of 1");
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, nullptr, {0})) == "[]");
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, nullptr, {0, 3})) == "[0, 3] of ");
+  CHECK(made_of(RawParameter::table("sizes", TENON_I32, integers, {2})) == "[9, 1]");
+  CHECK(made_of(RawParameter::table("wide", TENON_I64, wide, {1})) == "[-9223372036854775808]");
+  CHECK(made_of(RawParameter::table("exact", TENON_F64, exact, {1})) == "[0.1]");
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, floats, {3}),
                 [](auto&, auto& tensor) { tensor.dense.byte_offset = 4; }) == "[2, 3, 0.5]");
 }
 
 TEST_CASE("table members: attributes that create() rejects") {
   const float floats[] = {1, 0, 3, 0.5f};
   const std::int32_t integers[] = {1, 10};
-  CHECK(made_of(Given::table("taps", TENON_F32, floats, {2})) ==
+  CHECK(made_of(RawParameter::table("taps", TENON_F32, floats, {2})) ==
         "parameter 'taps' is 0 but must be greater than 0");
-  CHECK(made_of(Given::table("sizes", TENON_I32, integers, {2})) ==
+  CHECK(made_of(RawParameter::table("sizes", TENON_I32, integers, {2})) ==
         "parameter 'sizes' is 10 but must be at most 9");
-  CHECK(made_of(Given::table("wide", TENON_I32, integers, {2})) ==
+  CHECK(made_of(RawParameter::table("wide", TENON_I32, integers, {2})) ==
         "parameter 'wide' must be an int64 tensor, not an int32 tensor [2]");
-  CHECK(made_of(Given::texts("taps", joined("a\0b"))) ==
+  CHECK(made_of(RawParameter::texts("taps", joined("a\0b"))) ==
         "parameter 'taps' must be a float32 tensor, not ['a', 'b']");
   const auto spoilt = [&](void (*change)(tenon_attribute&, tenon_tensor&)) {
-    return made_of(Given::table("exact", TENON_F64, floats, {1}), change);
+    return made_of(RawParameter::table("exact", TENON_F64, floats, {1}), change);
   };
   CHECK(spoilt([](auto&, auto& tensor) { tensor.dense.strides = tensor.dense.shape; }) ==
         "parameter 'exact' must be dense, contiguous and in CPU memory, not a float64 tensor [1]");
@@ -154,23 +156,23 @@ TEST_CASE("table members: attributes that create() rejects") {
 }
 
 TEST_CASE("text list members: create() reads each text, or reports what is wrong") {
-  CHECK(made_of(Given::texts("any", joined("a\0b"))) == "['a', 'b']");
-  CHECK(made_of(Given::texts("any", joined("\0"))) == "['', '']");
-  CHECK(made_of(Given::texts("any", {})) == "[]");
-  CHECK(made_of(Given::texts("names", joined("max\0mean"))) == "['max', 'mean']");
-  CHECK(made_of(Given::texts("names", joined("max\0min"))) ==
+  CHECK(made_of(RawParameter::texts("any", joined("a\0b"))) == "['a', 'b']");
+  CHECK(made_of(RawParameter::texts("any", joined("\0"))) == "['', '']");
+  CHECK(made_of(RawParameter::texts("any", {})) == "[]");
+  CHECK(made_of(RawParameter::texts("names", joined("max\0mean"))) == "['max', 'mean']");
+  CHECK(made_of(RawParameter::texts("names", joined("max\0min"))) ==
         "parameter 'names' is ['max', 'min'] but must be one of mean, sum, max");
-  CHECK(made_of(Given::texts("any", "abc")) ==
+  CHECK(made_of(RawParameter::texts("any", "abc")) ==
         "the last text of parameter 'any' does not end with a zero byte");
-  CHECK(made_of(Given::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
+  CHECK(made_of(RawParameter::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
           attribute.text = nullptr;
         }) == "parameter 'any' has no values");
-  CHECK(made_of(Given::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
+  CHECK(made_of(RawParameter::texts("any", joined("a\0b")), [](auto& attribute, auto&) {
           attribute.kind = TENON_ATTR_TEXT;
         }).starts_with("parameter 'any' must be a list of texts, not 'a"));
   const std::string most(32, '\0'), more(33, '\0');
-  CHECK(made_of(Given::texts("any", most)).starts_with("['', ''"));
-  CHECK(made_of(Given::texts("any", more)) ==
+  CHECK(made_of(RawParameter::texts("any", most)).starts_with("['', ''"));
+  CHECK(made_of(RawParameter::texts("any", more)) ==
         "parameter 'any' has 33 values, but a list parameter holds at most 32");
 }
 

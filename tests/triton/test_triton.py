@@ -243,7 +243,7 @@ def test_wrong_requests_are_refused(
         to.infer("net", [given(http, name, array, dtype)])
 
 
-def test_a_request_that_fails_fails_alone(server: Server):
+def test_a_request_that_fails_does_not_affect_others(server: Server):
     def ask(value: float):
         try:
             return infer(http, server, "fragile", np.full((1, 2), value, np.float32)).tolist()
@@ -305,7 +305,7 @@ def test_rows_that_depend_on_each_other_are_not_joined(server: Server):
     assert infer(http, server, "sums", x).tolist() == [3, 5, 7]
 
 
-def test_a_configuration_that_names_the_backend_alone_is_completed(server: Server):
+def test_a_configuration_that_names_only_the_backend_is_completed(server: Server):
     with client(http, server) as to:
         config = to.get_model_config("bare")
     assert (

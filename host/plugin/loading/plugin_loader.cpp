@@ -102,8 +102,8 @@ bool PluginLoader::isolates(const PluginFile& file) const {
                                       [&](const auto& name) { return is_called(file, name); });
 }
 
-// The worker itself is the test load in a child process. Success there is not remembered, because code
-// in a worker may do less than here.
+// The worker itself is the test load in a child process. Success there is not remembered, because
+// code in a worker may do less than here.
 IsolatedPlugin& PluginLoader::open_isolated(int number, PluginFile& file,
                                             const Operators& expected) {
   if (const auto loaded = isolated_.find(number); loaded != isolated_.end()) return *loaded->second;

@@ -32,12 +32,12 @@ struct Nothing : Operator {
 /// library functions.
 template <class Work>
 void count(const std::string& name, int times, Work&& work) {
-  const auto told = name + '*' + std::to_string(times);
+  const auto dump_label = name + '*' + std::to_string(times);
   work();
   CALLGRIND_START_INSTRUMENTATION;
   CALLGRIND_ZERO_STATS;
   for (int i = 0; i < times; ++i) work();
-  CALLGRIND_DUMP_STATS_AT(told.c_str());
+  CALLGRIND_DUMP_STATS_AT(dump_label.c_str());
   CALLGRIND_STOP_INSTRUMENTATION;
 }
 
@@ -76,7 +76,7 @@ void runs(Host& host) {
   count("dispatch: a run of 1,000 nodes", 10, [&] { large.run(inputs); });
   count("dispatch: a run of one node", 1000, [&] { small.run(inputs); });
   std::array<Tensor, 1> in{x}, out;
-  count("dispatch: a run of one node, by places", 1000, [&] { small.run_in_order(in, out); });
+  count("dispatch: a run of one node, by index", 1000, [&] { small.run_in_order(in, out); });
 }
 
 void calls(Host& host) {

@@ -150,7 +150,7 @@ TEST_CASE("check: an operator cannot exceed the memory limit") {
 }
 #endif
 
-TEST_CASE("check: reports a plugin that crashes next to the library but not in the trial process") {
+TEST_CASE("check: reports a plugin that crashes next to the library but not in the test process") {
   const auto failure = failure_of([] { check_fault("crashes_in_host", "crashes_in_host", {}); });
   CHECK(failure.kind == 3);
   CHECK(failure.message ==

@@ -15,15 +15,15 @@ TEST_CASE("forged graph: every command that needs the operators refuses a wrong 
   using Lie = std::pair<tenon::format::DType, const char*>;
   for (const auto& lie :
        {Lie(tenon::format::DType::i8, "int8"), {tenon::format::DType::f64, "float64"}}) {
-    FileParts parts;
-    parts.metadata = read_bytes(place.folder() / "r.tenon").substr(tenon::layout::header_size);
-    parts.change([&](tenon::format::ModelT& model) {
+    FileSections sections;
+    sections.metadata = read_bytes(place.folder() / "r.tenon").substr(tenon::layout::header_size);
+    sections.change([&](tenon::format::ModelT& model) {
       auto& output = model.graphs[0]->nodes->output_types[0];
       model.types.push_back(std::make_unique<tenon::format::TensorTypeT>(*model.types[output]));
       model.types.back()->dtype = lie.first;
       output = static_cast<std::uint32_t>(model.types.size()) - 1;
     });
-    place.write("forged.tenon", parts.bytes());
+    place.write("forged.tenon", sections.bytes());
     CHECK(place.run({"validate", "forged.tenon", "--file-only"}).code == 0);
     for (const auto& command : std::vector<std::vector<std::string>>{
              {"validate", "forged.tenon"},
@@ -57,15 +57,15 @@ TEST_CASE(
   for (const std::string& name :
        {evil, std::string("exit_at_load"), std::string("../exit_at_load.so")}) {
     CAPTURE(name);
-    FileParts parts;
-    parts.metadata = read_bytes(place.folder() / "p.tenon").substr(tenon::layout::header_size);
-    parts.change([&](tenon::format::ModelT& model) {
+    FileSections sections;
+    sections.metadata = read_bytes(place.folder() / "p.tenon").substr(tenon::layout::header_size);
+    sections.change([&](tenon::format::ModelT& model) {
       for (const auto& plugin : model.plugins) {
         model.strings.push_back(name);
         plugin->name = static_cast<std::uint32_t>(model.strings.size()) - 1;
       }
     });
-    place.write("forged.tenon", parts.bytes());
+    place.write("forged.tenon", sections.bytes());
     const auto run = place.run({"run", "forged.tenon", "--input", "x=x.npy"});
     CHECK(run.code == 3);
     CHECK(has(run.err, "no plugin has the operator 'plain.plain' (version 1 from plugin " + name));

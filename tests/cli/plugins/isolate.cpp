@@ -5,7 +5,7 @@
 
 namespace {
 
-std::string told(const std::string& what) {
+std::string graph_with(const std::string& what) {
   return graph_json(R"({"name": "a", "op": "misbehaves", "inputs": ["x"], "attrs": {"what": ")" +
                     what + R"("}})");
 }
@@ -14,9 +14,9 @@ std::string told(const std::string& what) {
 
 TEST_CASE("--isolate: a crash of a kernel becomes an error of its node") {
   const Workplace site;
-  site.write("sound.json", told(""));
-  site.write("crash.json", told("segv"));
-  site.write("hang.json", told("hangs"));
+  site.write("sound.json", graph_with(""));
+  site.write("crash.json", graph_with("segv"));
+  site.write("hang.json", graph_with("hangs"));
   const std::string plugin = TENON_TEST_FAULTS "/misbehaves.so";
   for (const std::string name : {"all", "misbehaves"}) {
     const Words isolated{
@@ -48,7 +48,7 @@ TEST_CASE("time limits: values beyond a clock's range mean no limit; others are 
   };
   const auto unlimited = with("0", "1e9");
   CHECK(unlimited.code == 0);
-  site.write("crash.json", told("segv"));  // meanwhile the host sleeps up to its limit
+  site.write("crash.json", graph_with("segv"));  // meanwhile the host sleeps up to its limit
   for (const std::string seconds : {"1e9", "1e10", "1e11", "1e300"}) {
     CAPTURE(seconds);
     const auto result = with(seconds, seconds);

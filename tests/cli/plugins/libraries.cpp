@@ -153,7 +153,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("libraries: plugins in one process get the same libraries as each would get alone") {
+TEST_CASE("libraries: plugins in one process get the same libraries as each gets by itself") {
   const LibraryPlace place;
   place.put("runpath/from_library.so", "a/plugins/two.so");
   place.library("2", "a/lib");

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "beside.hpp"
+#include "in_flight.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
 #include "stream.hpp"

@@ -3,10 +3,10 @@
 #include <mutex>
 #include <vector>
 
-#include "beside.hpp"
 #include "cuda_simulated.h"
 #include "cuda_simulated_launch.h"
 #include "host_address.hpp"
+#include "in_flight.hpp"
 #include "stream.hpp"
 #include "threads_of_block.hpp"
 

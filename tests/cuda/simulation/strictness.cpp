@@ -61,14 +61,14 @@ TEST_CASE("a call's error is returned once and does not affect the next launch")
   CHECK(in_child([] {
           const Gpu gpu;
           auto* data = gpu.memory<float>(4);
-          std::string told;
+          std::string message;
           try {
             gpu.memory<float>(std::size_t{1} << 50);
           } catch (const Error& error) {
-            told = error.what();
+            message = error.what();
           }
           gpu::for_each(gpu.call(), 4, Fill{data, 2});
-          return told + "; then " + text_of(gpu.read(data, 4));
+          return message + "; then " + text_of(gpu.read(data, 4));
         }) == "CUDA: cudaErrorMemoryAllocation, out of memory; then 2 2 2 2 ");
 }
 

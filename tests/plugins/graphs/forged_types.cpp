@@ -48,22 +48,22 @@ tenon::format::TensorTypeT& type_of_output(ModelT& model, std::size_t output) {
 
 /// A file with a forged type of one output.
 template <class Lie>
-std::string forged(const FileParts& sound, std::size_t output, Lie&& lie) {
-  auto parts = sound;
-  parts.change([&](ModelT& model) {
+std::string forged(const FileSections& sound, std::size_t output, Lie&& lie) {
+  auto sections = sound;
+  sections.change([&](ModelT& model) {
     auto type = std::make_unique<tenon::format::TensorTypeT>(type_of_output(model, output));
     lie(*type);
     model.graphs[0]->nodes->output_types[output] = static_cast<std::uint32_t>(model.types.size());
     model.types.push_back(std::move(type));
   });
-  return parts.bytes();
+  return sections.bytes();
 }
 
 /// A file with a forged type of a value that no node produces.
 template <class Lie>
-std::string forged_value(const FileParts& sound, std::size_t value, Lie&& lie) {
-  auto parts = sound;
-  parts.change([&](ModelT& model) {
+std::string forged_value(const FileSections& sound, std::size_t value, Lie&& lie) {
+  auto sections = sound;
+  sections.change([&](ModelT& model) {
     auto& values = *model.graphs[0]->values;
     values.types.resize(values.names.size());  // files omit a column of zeros
     auto& number = values.types[value];
@@ -71,7 +71,7 @@ std::string forged_value(const FileParts& sound, std::size_t value, Lie&& lie) {
     lie(*model.types.back());
     number = static_cast<std::uint32_t>(model.types.size()) - 1;
   });
-  return parts.bytes();
+  return sections.bytes();
 }
 
 std::vector<tenon_type> output_types(const Graph& graph) {
@@ -106,7 +106,7 @@ bool same(const std::vector<tenon_type>& left, const std::vector<tenon_type>& ri
 }
 
 /// Returns the number of forged outputs.
-std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& sound) {
+std::size_t check_all(tenon::Host& host, const Graph& graph, const FileSections& sound) {
   const auto own = output_types(graph);
   CHECK(same(output_types(bound(host, sound.bytes())), own));
   for (std::size_t output = 0; output < own.size(); ++output) {
@@ -150,7 +150,7 @@ std::size_t check_all(tenon::Host& host, const Graph& graph, const FileParts& so
 }
 
 /// Forges the types of states, which have no elements yet; returns their number.
-std::size_t check_states(tenon::Host& host, const Graph& graph, const FileParts& sound) {
+std::size_t check_states(tenon::Host& host, const Graph& graph, const FileSections& sound) {
   std::size_t states = 0;
   const auto& model = model_of(graph);
   const auto order = tenon::file_order(model);
@@ -198,7 +198,7 @@ TEST_CASE("files with a forged type of any output or state of any bundled operat
         if (left-- == 0) break;
         last = &sample.attributes;
         const auto graph = graph_of(host, op, sample);
-        const auto sound = FileParts::of(model_of(graph));
+        const auto sound = FileSections::of(model_of(graph));
         outputs += check_all(host, graph, sound);
         states += check_states(host, graph, sound);
         tried.insert(name);
@@ -216,7 +216,7 @@ TEST_CASE("a rejected graph stays as in the file, and accepts no nodes") {
                               {{"shape", std::vector<std::int64_t>{6}}}, "r"));
   Graph loaded(host);
   impl_of(loaded).edit().model =
-      read_forged(forged(FileParts::of(model_of(graph)), 0,
+      read_forged(forged(FileSections::of(model_of(graph)), 0,
                          [](auto& type) { type.dtype = tenon::format::DType::f64; }));
   for (int i = 0; i < 2; ++i) {
     CHECK(failure_of([&] { loaded.add("exp", {loaded.find("r")}); }).kind == 4);
@@ -235,11 +235,11 @@ TEST_CASE("a value that updates a variable must have its type") {
       {{"begin", std::vector<std::int64_t>{0}}, {"end", std::vector<std::int64_t>{1}}}, "s");
   graph.add("exp", {weight}, {}, "e");
   graph.update(weight, graph.find("e"));
-  auto parts = FileParts::of(model_of(graph));
-  CHECK(opened(host, parts.bytes()).message == "");
+  auto sections = FileSections::of(model_of(graph));
+  CHECK(opened(host, sections.bytes()).message == "");
   const auto value = static_cast<std::uint32_t>(1);  // of "s", after the weight
   REQUIRE(graph.shape(smaller) == tenon::Shape{1});
-  parts.change([&](ModelT& model) { model.graphs[0]->update_values = {value}; });
-  CHECK(opened(host, parts.bytes()).message ==
+  sections.change([&](ModelT& model) { model.graphs[0]->update_values = {value}; });
+  CHECK(opened(host, sections.bytes()).message ==
         "'weight' is float32 [4] but would be updated with s, which is float32 [1]");
 }

@@ -12,7 +12,7 @@ TEST_CASE("forged files are refused or run") {
   for (const auto& sample : forged::samples) {
     const std::string name = sample.name;
     CAPTURE(name);
-    const auto sound = FileParts::of(model_of(sample.make(host)));
+    const auto sound = FileSections::of(model_of(sample.make(host)));
     REQUIRE(forged::run(host, sound.bytes(), sample.training) == forged::Outcome::ran);
     forged::Forger forger(1);
     std::map<forged::Outcome, int> tally;

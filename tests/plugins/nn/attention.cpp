@@ -30,7 +30,7 @@ struct AttentionRow {
   }
 };
 
-struct Given {
+struct Arguments {
   DoubleArray query, key, value, mask, past_key, past_value;
 };
 
@@ -40,7 +40,7 @@ struct Results {
 
 constexpr double never = -std::numeric_limits<double>::infinity();
 
-Results attend(const AttentionRow& row, const Given& of) {
+Results attend(const AttentionRow& row, const Arguments& of) {
   Results results{zeros(row.heads(row.q_heads, row.queries, row.value_size)),
                   zeros({row.batch, row.q_heads, row.queries, row.all()}),
                   {}};
@@ -55,11 +55,12 @@ Results attend(const AttentionRow& row, const Given& of) {
             row.lengths.empty() ? row.all() : row.lengths[static_cast<std::size_t>(b)];
         const auto own = i + (row.lengths.empty() ? row.past : length - row.queries);
         double most = never, sum = 0;
-        const auto element = [&](const DoubleArray& past, const DoubleArray& given,
+        const auto element = [&](const DoubleArray& past, const DoubleArray& current,
                                  std::int64_t width, std::int64_t n, std::int64_t k) {
           return n < row.past
                      ? past[((b * row.kv_heads + h / group) * row.past + n) * width + k]
-                     : given[row.at(row.kv_heads, row.keys, width, b, h / group, n - row.past) + k];
+                     : current[row.at(row.kv_heads, row.keys, width, b, h / group, n - row.past) +
+                               k];
         };
         for (std::int64_t n = 0; n < row.all(); ++n) {
           double score = 0;
@@ -145,15 +146,15 @@ void check_attention(const AttentionRow& row, tenon::DType dtype) {
                            : dtype == tenon::f16 ? 2e-3
                                                  : 1.5e-2;
   for (const std::string shown : {"masked", "softmax"}) {
-    tenon::Attributes given{{"causal", row.causal},
-                            {"left_window", row.left},
-                            {"right_window", row.right},
-                            {"scale", row.scale},
-                            {"softcap", row.softcap},
-                            {"scores_are", shown},
-                            {"q_heads", row.flat ? row.q_heads : 0},
-                            {"kv_heads", row.flat ? row.kv_heads : 0}};
-    PluginOperator op("nn", "attention", given);
+    tenon::Attributes current{{"causal", row.causal},
+                              {"left_window", row.left},
+                              {"right_window", row.right},
+                              {"scale", row.scale},
+                              {"softcap", row.softcap},
+                              {"scores_are", shown},
+                              {"q_heads", row.flat ? row.q_heads : 0},
+                              {"kv_heads", row.flat ? row.kv_heads : 0}};
+    PluginOperator op("nn", "attention", current);
     std::vector<Array> states;
     const auto found = op.forward(inputs, states, {});
     check_near(found[0], expected.output, tolerance);

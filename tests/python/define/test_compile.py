@@ -100,7 +100,7 @@ def test_compiled_operators_are_functions_and_come_from_the_cache(cache):
     )
 
 
-def test_an_eager_call_says_once_whose_short_name_runs():
+def test_an_eager_call_reports_once_which_operator_a_short_name_means():
     source = SOURCE.replace("TENON_OPERATOR(scaled", "TENON_OPERATOR(square")
     path = tenon.compile(source, flags=FLAGS, name="vendor").path
     with tenon.Host(prefer=[]) as host:

@@ -328,7 +328,7 @@ def test_variadic_inputs_counted_outputs_and_other_dtypes():
     np.testing.assert_allclose(out.db, 2 * X[1, :3])
 
 
-def test_states_change_in_training_and_are_kept():
+def test_states_change_in_training_and_persist():
     @tenon.operator
     class Count:
         """How often it ran."""
@@ -377,7 +377,7 @@ def test_the_arrays_of_a_call_have_the_shapes_of_its_run():
         assert seen.pop() == (shape, shape)
 
 
-def test_random_numbers_depend_on_seed_step_and_node_alone():
+def test_random_numbers_depend_only_on_seed_step_and_node():
     @tenon.operator
     class Noise:
         """x and noise"""

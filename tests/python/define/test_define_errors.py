@@ -105,7 +105,7 @@ def test_what_a_kernel_must_not_do_is_an_error_and_the_next_call_works(work, sen
     assert ops.failing(X).sum() == 0
 
 
-def test_kept_arrays_have_memory_of_their_own_after_the_error():
+def test_stored_arrays_have_memory_of_their_own_after_the_error():
     kept = []
 
     def work(self, call):
@@ -128,7 +128,7 @@ def test_kept_arrays_have_memory_of_their_own_after_the_error():
     np.testing.assert_array_equal(trace.tb_frame.f_locals["call"].x, X)
 
 
-def test_an_array_that_only_a_circle_has_is_not_kept():
+def test_an_array_that_only_a_reference_cycle_has_is_not_an_error():
     def work(self, call):
         circle = [call.x]
         circle.append(circle)
@@ -249,7 +249,7 @@ def test_constructors_and_configure_that_fail_are_named():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_backward_reads_what_it_named_and_nobody_asks_for_every_gradient():
+def test_backward_reads_what_it_named_and_not_every_gradient_is_requested():
     careless = False
 
     @tenon.operator

@@ -174,7 +174,7 @@ def test_operators_of_a_graph():
         graph.ops.nix
 
 
-def test_a_number_of_outputs_that_a_parameter_says():
+def test_a_number_of_outputs_that_a_parameter_sets():
     graph, x = graph_of()
     assert len(ops.split(x, sections=4, axis=1)) == 4
     for sections in ("a", -1, 10**9, 1.5):

@@ -23,7 +23,7 @@ def test_results_are_in_the_order_of_the_graph():
         assert list(session.run({"x": tenon.tensor(X)})) == want
 
 
-def test_outputs_whose_shapes_only_a_run_knows():
+def test_outputs_whose_shapes_are_known_only_in_a_run():
     graph = tenon.Graph()
     x = graph.input("x", "float32", (None, 4))
     found = ops.nonzero(x)

@@ -122,7 +122,7 @@ def run_program(*arguments):
     ).stdout.strip()
 
 
-def test_a_pack_is_scored_by_its_hash_alone_and_gives_the_bits_of_the_program(
+def test_a_pack_is_scored_by_its_hash_only_and_gives_the_bits_of_the_program(
     network, tmp_path, python
 ):
     packed = tmp_path / "net.pack"

@@ -147,7 +147,7 @@ def check_sizes(tmp_path, nodes, inputs, cases, known, opset):
 
 
 @pytest.mark.parametrize("known", ["whole", OPEN, NONE])
-def test_sizes_that_a_run_is_given(tmp_path, known):
+def test_sizes_that_are_inputs_of_a_run(tmp_path, known):
     theta = rng.standard_normal((2, 2, 3)).astype(np.float32)
     images = [(2, 1, 3, 4), (2, 3, 5, 2)]
     cases = [
@@ -169,7 +169,7 @@ def test_sizes_that_a_run_computes(tmp_path, known):
 
 
 @pytest.mark.parametrize("known", ["whole", OPEN, NONE])
-def test_an_axis_that_a_run_is_given(tmp_path, known):
+def test_an_axis_that_is_an_input_of_a_run(tmp_path, known):
     x = rng.standard_normal((2, 3, 4, 1)).astype(np.float32)
     cases = []
     for axis in (1, 2):
@@ -179,7 +179,7 @@ def test_an_axis_that_a_run_is_given(tmp_path, known):
 
 
 @pytest.mark.parametrize("known", ["whole", NONE])
-def test_mel_weights_of_numbers_that_only_a_run_knows(tmp_path, known):
+def test_mel_weights_of_numbers_that_are_inputs_of_a_run(tmp_path, known):
     names = ["bands", "length", "rate", "low", "high"]
     cases = []
     for numbers in [(8, 16, 8192, 0.0, 4000.0), (4, 32, 8000, 100.0, 3000.0)]:

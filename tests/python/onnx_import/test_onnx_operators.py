@@ -330,7 +330,7 @@ def test_matmul_of_integers_wraps_around(tmp_path, known, dtype):
         )
 
 
-def test_matmul_of_shapes_that_do_not_fit_says_them(tmp_path):
+def test_matmul_reports_shapes_that_do_not_fit(tmp_path):
     for dtype in ("float32", "float16", "int32"):
         arrays = {"a": np.zeros((5, 3), dtype), "b": np.zeros((4, 2), dtype)}
         with pytest.raises(
@@ -343,7 +343,7 @@ def test_matmul_of_shapes_that_do_not_fit_says_them(tmp_path):
 @pytest.mark.parametrize("known", ["whole", OPEN, NONE])
 @pytest.mark.parametrize("scale_shape, zero_shape", list(itertools.product([(), (1,)], repeat=2)))
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "int32"])
-def test_one_zero_point_beside_one_scale(tmp_path, known, scale_shape, zero_shape, dtype):
+def test_one_zero_point_with_one_scale(tmp_path, known, scale_shape, zero_shape, dtype):
     """[] and [1] both mean one number, as quantizers write it."""
     scale, zero = np.full(scale_shape, 0.5, np.float32), np.full(zero_shape, 3, dtype)
     x = rng.integers(0, 100, (2, 3)).astype(dtype)
@@ -372,7 +372,7 @@ def test_one_zero_point_beside_one_scale(tmp_path, known, scale_shape, zero_shap
         equal(again, x)
 
 
-def test_one_zero_point_beside_several_scales_is_refused(tmp_path):
+def test_one_zero_point_with_several_scales_is_refused(tmp_path):
     for kind, x in (
         ("DequantizeLinear", np.zeros((2, 3), np.uint8)),
         ("QuantizeLinear", np.zeros((2, 3), np.float32)),

@@ -113,7 +113,7 @@ def test_history_curves_and_confusion():
     assert "5 epochs, 20 steps" in repr(run)
 
 
-def test_a_trained_graph_learns_and_the_given_one_stays():
+def test_a_trained_graph_learns_and_the_original_stays():
     graph = network()
     graph.initialize(0)
     before = graph["fc_weight"].numpy()

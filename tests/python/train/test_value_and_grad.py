@@ -156,7 +156,7 @@ class Scales:
         [float("nan"), float("inf"), -float("inf"), 5e-324, None],
     ],
 )
-def test_arguments_that_are_not_arrays_are_told_apart_by_type_and_value(arguments):
+def test_arguments_that_are_not_arrays_are_distinguished_by_type_and_value(arguments):
     """Each is traced once, also if it equals another one."""
     traced = []
 
@@ -223,7 +223,7 @@ def test_what_the_value_does_not_depend_on_has_gradient_zero():
     )
 
 
-def test_layers_with_weights_that_are_given():
+def test_layers_with_weights_of_the_user():
     def loss(weight, bias, x):
         return ops.sum(nn.dense(x, 2, weight=weight, bias=bias, activation="sigmoid"))
 

@@ -429,20 +429,20 @@ TEST_CASE("session: an output is reported as soon as its destination is complete
   graph.output("late", late);
   Session session(graph);
   const auto to_early = f64_tensor({0, 0}), to_both = f64_tensor({0, 0});
-  std::vector<std::string> told;
+  std::vector<std::string> ready;
   std::vector<double> then;
   tenon::RunOptions request{.destinations = {{"early", {to_early}}, {"both", {to_both}}}};
   request.on_output_ready = [&](const std::string& output) {
-    told.push_back(output);
+    ready.push_back(output);
     for (const double value : (output == "early" ? to_early : to_both).values<double>())
       then.push_back(value);
   };
   session.run({{"x", f64_tensor({1, 2})}}, request);
-  CHECK(told == std::vector<std::string>{"early", "both"});
+  CHECK(ready == std::vector<std::string>{"early", "both"});
   CHECK(then == std::vector<double>{3, 6, 29, 220});
 
   std::swap(request.on_output_ready, request.finished);  // the old name
-  told.clear();
+  ready.clear();
   session.run({{"x", f64_tensor({1, 2})}}, request);
-  CHECK(told == std::vector<std::string>{"early", "both"});
+  CHECK(ready == std::vector<std::string>{"early", "both"});
 }

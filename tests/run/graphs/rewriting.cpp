@@ -47,13 +47,13 @@ struct ScaledSum : Operator {
 
 struct SumHost : ApplicationHost {
   std::vector<std::string> warnings;
-  SumHost() : ApplicationHost(told(warnings)) {
+  SumHost() : ApplicationHost(with_warnings(warnings)) {
     add<probes::Plus>("spread_sum");
     add<ScaledSum>("scaled_sum");
   }
 
  private:
-  static HostOptions told(std::vector<std::string>& warnings) {
+  static HostOptions with_warnings(std::vector<std::string>& warnings) {
     auto options = ApplicationHost::options(2);
     options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
     return options;

@@ -17,20 +17,20 @@ using namespace tenon;
 namespace {
 
 /// The elements above 0.
-struct Kept : Operator {
+struct Positives : Operator {
   std::int32_t fault = 0;  // the fault of forward; 0: none
   static constexpr void describe(auto& op) {
     op.doc("the elements above 0");
     op.types({f32});
     op.input("x", "any shape");
     op.output("values", "[count]").allocated();
-    op.output("places", "[count]").allocated();
-    op.param("fault", &Kept::fault, "0: none");
-    op.backward_reads("places");
+    op.output("indices", "[count]").allocated();
+    op.param("fault", &Positives::fault, "0: none");
+    op.backward_reads("indices");
   }
   void infer(Infer& io) const {
     io.set_output("values", {unknown});
-    io.set_output("places", {unknown}, i64);
+    io.set_output("indices", {unknown}, i64);
   }
   void forward(const Call& call) const {
     const auto x = call.input<float>(0);
@@ -42,17 +42,17 @@ struct Kept : Operator {
     if (fault == 5) call.output<float>(0);
     const auto values = call.allocate<float>(0, {count});
     if (fault == 6) call.allocate<float>(0, {count});
-    const auto places = call.allocate<std::int64_t>(1, {count});
+    const auto indices = call.allocate<std::int64_t>(1, {count});
     for (std::int64_t i = 0, next = 0; i < x.size(); ++i)
-      if (x[i] > 0) values[next] = x[i], places[next++] = i;
+      if (x[i] > 0) values[next] = x[i], indices[next++] = i;
   }
   void backward(const Call& call) const {
     const auto dx = call.input_grad<float>(0);
     std::fill(dx.begin(), dx.end(), 0.0f);
     if (!call.has_output_grad(0)) return;
     const auto dy = call.output_grad<float>(0);
-    const auto places = call.output_value<std::int64_t>(1);
-    for (std::int64_t i = 0; i < dy.size(); ++i) dx[places[i]] = dy[i];
+    const auto indices = call.output_value<std::int64_t>(1);
+    for (std::int64_t i = 0; i < dy.size(); ++i) dx[indices[i]] = dy[i];
   }
 };
 
@@ -85,7 +85,7 @@ struct Three : probes::Copy {
 struct AllocatingHost : Host {
   AllocatingHost() : Host(ApplicationHost::options(2)) {
     add_plugins(TENON_TEST_PLUGINS);
-    add<Kept>("kept");
+    add<Positives>("positives");
     add<probes::ReshapeTo>("shaped");
     add<Sizes>("sizes");
     add<Three>("three");
@@ -105,19 +105,19 @@ TEST_CASE("allocated: eager calls return the kernel's outputs, of another size e
   AllocatingHost host;
   for (const auto& x : {vector_of({1, -2, 3}), vector_of({-1, -2, -3}), vector_of({4, 5, 6})}) {
     FloatList values;
-    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> indices;
     for (std::int64_t i = 0; i < 3; ++i)
       if (const float value = x.values<float>()[static_cast<std::size_t>(i)]; value > 0)
-        values.push_back(value), places.push_back(i);
-    const auto made = host.call_all("kept", {x});
+        values.push_back(value), indices.push_back(i);
+    const auto made = host.call_all("positives", {x});
     CHECK(floats(made[0]) == values);
-    CHECK(std::ranges::equal(made[1].values<std::int64_t>(), places));
+    CHECK(std::ranges::equal(made[1].values<std::int64_t>(), indices));
   }
 }
 
 TEST_CASE("allocated: a prepared call returns the gradient of kernel-allocated outputs") {
   AllocatingHost host;
-  auto call = host.prepare("kept", {Argument::like(vector_of({0, 0, 0}))});
+  auto call = host.prepare("positives", {Argument::like(vector_of({0, 0, 0}))});
   CHECK(call.outputs()[0].storage == Storage::dense);
   for (const float first : {-1.0f, 7.0f}) {
     const Tensor inputs[] = {vector_of({first, -2, 3})};
@@ -133,13 +133,14 @@ TEST_CASE("allocated: a graph continues with the actual shapes") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  const auto kept = graph.add("kept", {x}, {}, "kept"), places = graph.find("kept:places");
-  const auto doubled = graph.add("add", {kept, kept}, {}, "doubled");
+  const auto positives = graph.add("positives", {x}, {}, "positives"),
+             indices = graph.find("positives:indices");
+  const auto doubled = graph.add("add", {positives, positives}, {}, "doubled");
   graph.output("early", graph.add("add", {x, x}, {}, "early"));
-  graph.output("values", kept);
-  graph.output("again", kept);
+  graph.output("values", positives);
+  graph.output("again", positives);
   graph.output("doubled", doubled);
-  graph.output("places", places);
+  graph.output("indices", indices);
   graph.output("x", x);
   const auto loaded = Graph::from_bytes(host, graph.to_bytes());
   for (const auto& each : {graph, loaded}) {
@@ -154,7 +155,7 @@ TEST_CASE("allocated: a graph continues with the actual shapes") {
       CHECK(made.size() == 6);
       made = session.run({{"x", vector_of({-1, -2})}});
       CHECK(made.at("doubled").shape() == Shape{0});
-      CHECK(made.at("places").shape() == Shape{0});
+      CHECK(made.at("indices").shape() == Shape{0});
     }
     CHECK(floats(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"doubled"}})
                      .at("doubled")) == FloatList{10, 6});
@@ -167,9 +168,9 @@ TEST_CASE("allocated: stages follow each other as needed, and read values of any
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
   const auto twice = graph.add("add", {x, x}, {}, "twice");
-  const auto once = graph.add("kept", {x}, {}, "once");
+  const auto once = graph.add("positives", {x}, {}, "once");
   const auto less = graph.add("sub", {once, graph.constant("two", vector_of({2}))}, {}, "less");
-  const auto again = graph.add("kept", {less}, {}, "again");
+  const auto again = graph.add("positives", {less}, {}, "again");
   graph.output("sum", graph.add("add", {graph.add("sum", {again}), graph.add("sum", {twice})}, {},
                                 "sum_of_sums"));
   Session session(graph);
@@ -186,10 +187,10 @@ TEST_CASE("allocated: gradients pass through kernel-allocated outputs") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  const auto kept = graph.add("kept", {x}, {}, "kept");
-  const auto loss = graph.add("sum", {graph.add("square", {kept})}, {}, "loss");
+  const auto positives = graph.add("positives", {x}, {}, "positives");
+  const auto loss = graph.add("sum", {graph.add("square", {positives})}, {}, "loss");
   graph.output("dx", graph.gradient(loss, {x})[0]);
-  graph.output("direct", graph.gradient(graph.add("sum", {kept}, {}, "plain"), {x})[0]);
+  graph.output("direct", graph.gradient(graph.add("sum", {positives}, {}, "plain"), {x})[0]);
   Session session(graph, {.training = true});
   for (const auto& given : {FloatList{1, -2, 3}, FloatList{-4, 5, 6, 7}}) {
     FloatList expected, ones;
@@ -209,8 +210,8 @@ TEST_CASE("allocated: variables are updated after every stage has read the old v
   const auto raised =
       graph.add("add", {weight, graph.constant("one", vector_of({1}))}, {}, "raised");
   graph.update(weight, raised);
-  const auto kept = graph.add("kept", {x}, {}, "kept");
-  graph.output("y", graph.add("mul", {kept, weight}, {}, "y"));
+  const auto positives = graph.add("positives", {x}, {}, "positives");
+  graph.output("y", graph.add("mul", {positives, weight}, {}, "y"));
   Session session(graph, {.training = true});
   CHECK(floats(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{2, 6});
   CHECK(floats(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{3, 9});
@@ -268,13 +269,13 @@ TEST_CASE("allocated: kernels that violate the allocation rules are named") {
     CAPTURE(fault);
     const Attributes attributes{{"fault", fault}};
     Graph graph(host);
-    graph.output("y", graph.add("kept", {graph.input("x", f32, {3})}, attributes, "k"));
+    graph.output("y", graph.add("positives", {graph.input("x", f32, {3})}, attributes, "k"));
     Session session(graph);
     const auto x = vector_of({1, -2, 3});
     const auto in_graph = failure_of([&] { session.run({{"x", x}}); }).message;
-    CHECK(in_graph.find("[kept] node 'k': ") == 0);
+    CHECK(in_graph.find("[positives] node 'k': ") == 0);
     CHECK(in_graph.find(message) != std::string::npos);
-    const auto eager = failure_of([&] { host.call("kept", {x}, attributes); }).message;
+    const auto eager = failure_of([&] { host.call("positives", {x}, attributes); }).message;
     CHECK(eager.find(message) != std::string::npos);
   }
 }
@@ -282,8 +283,8 @@ TEST_CASE("allocated: kernels that violate the allocation rules are named") {
 TEST_CASE("allocated: another size than a later node needs is reported with that node") {
   AllocatingHost host;
   Graph graph(host);
-  const auto kept = graph.add("kept", {graph.input("x", f32, {-1})}, {}, "k");
-  graph.output("y", graph.add("three", {graph.add("neg", {kept}, {}, "n")}, {}, "t"));
+  const auto positives = graph.add("positives", {graph.input("x", f32, {-1})}, {}, "k");
+  graph.output("y", graph.add("three", {graph.add("neg", {positives}, {}, "n")}, {}, "t"));
   Session session(graph);
   CHECK(floats(session.run({{"x", vector_of({1, 2, -3, 4})}}).at("y")) == FloatList{-1, -2, -4});
   const auto failure = failure_of([&] { session.run({{"x", vector_of({1, 2, -3})}}); });
@@ -295,13 +296,14 @@ TEST_CASE("allocated: the known dimensions of such outputs restrict their uses")
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  graph.output("kept", graph.add("kept", {x}, {}, "k"));
+  graph.output("positives", graph.add("positives", {x}, {}, "k"));
   graph.output("early", graph.add("add", {x, x}, {}, "e"));
   Session session(graph);
   const NamedTensors inputs{{"x", vector_of({1, -2, 3})}};
   CHECK(failure_of([&] {
-          session.run(inputs,
-                      RunOptions{.destinations = {{"kept", {Tensor::zeros(f32, {2}), Write::to}}}});
+          session.run(
+              inputs,
+              RunOptions{.destinations = {{"positives", {Tensor::zeros(f32, {2}), Write::to}}}});
         }).message.find("the kernel allocates the output") != std::string::npos);
   CHECK(failure_of([&] {
           session.run(
@@ -313,17 +315,18 @@ TEST_CASE("allocated: the known dimensions of such outputs restrict their uses")
   CHECK(floats(place) == FloatList{2, -4, 6});
   CHECK(failure_of([&] {
           run_in_batches(session, {{"x", Tensor::zeros(f32, {8})}}, 4);
-        }).message.find("output 'kept' cannot be joined") != std::string::npos);
+        }).message.find("output 'positives' cannot be joined") != std::string::npos);
 }
 
 TEST_CASE("allocated: a NaN is found in any stage") {
   AllocatingHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
-  const auto kept = graph.add("kept", {x}, {}, "kept");
+  const auto positives = graph.add("positives", {x}, {}, "positives");
   graph.output(
       "y",
-      graph.add("log", {graph.add("sub", {kept, graph.constant("c", vector_of({5}))}, {}, "less")},
+      graph.add("log",
+                {graph.add("sub", {positives, graph.constant("c", vector_of({5}))}, {}, "less")},
                 {}, "log"));
   Session session(graph);
   CHECK(session.first_non_finite({{"x", vector_of({-1, 8})}}).empty());

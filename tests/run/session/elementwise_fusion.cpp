@@ -137,7 +137,7 @@ TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 t
   CHECK(groups > 20);
 }
 
-TEST_CASE("fusion: closed-form results, in rows and in parts of rows") {
+TEST_CASE("fusion: closed-form results, in rows and in chunks of rows") {
   ChainHost host;
   for (const auto& shape :
        {Shape{many}, Shape{140, 1000}, Shape{5, 60, 520}, Shape{3, 49152}, Shape{150, 1001}}) {

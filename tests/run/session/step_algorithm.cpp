@@ -17,13 +17,13 @@ namespace {
 
 /// Reports the algorithm in its parameter, and in backward its layout, out of two choices.
 struct Chosen : probes::Copy {
-  Text told;
+  Text choice;
   static constexpr void describe(auto& op) {
     Copy::describe(op);
-    op.param("told", &Chosen::told, "name and reason; `throws`: an error");
+    op.param("choice", &Chosen::choice, "name and reason; `throws`: an error");
   }
   std::string algorithm(const Infer& io) const {
-    const std::string text(static_cast<std::string_view>(told));
+    const std::string text(static_cast<std::string_view>(choice));
     if (text == "throws") throw Error("cannot tell");
     if (!text.empty()) return text;
     return io.input("x").shape.size() <= 4 ? "short loop: at most 4 elements"
@@ -46,12 +46,12 @@ struct Parameter : probes::Copy {
 struct PlannedGraph {
   ApplicationHost host;
   Graph graph{host};
-  explicit PlannedGraph(const std::string& told) {
+  explicit PlannedGraph(const std::string& choice) {
     host.add<Chosen>();
     host.add<Parameter>();
     const auto x = graph.input("x", f32, {-1});
     graph.output("y", graph.add("chosen", {graph.add("parameter", {x}, {}, "first")},
-                                {{"told", told}}, "second"));
+                                {{"choice", choice}}, "second"));
   }
   PlanInfo plan(std::int64_t elements) { return Session(graph).plan({{"x", {elements}}}); }
 };

@@ -156,14 +156,14 @@ TEST_CASE("train: if the output cannot be written, a checkpoint saves the traine
   CHECK(site.is_expected("m.tenon"));
 
   const Site other;  // interrupted, and its checkpoint cannot be written
-  const auto kept = other.train_in(
+  const auto terminated = other.train_in(
       {"--epochs", "4", "--checkpoint", "c.tenon", "--metrics", "m.jsonl", "-o", "m.tenon"},
       with_calls("rename,c.tenon,1,99,error 28;write,m.jsonl,2,2,signal 15"));
-  CHECK(kept.code == 128 + SIGTERM);
+  CHECK(terminated.code == 128 + SIGTERM);
   CHECK(has(
-      kept.err,
+      terminated.err,
       "warning: cannot write c.tenon: the disk is full; m.checkpoint.tenon is written instead\n"));
-  CHECK(has(kept.err, "; saved m.checkpoint.tenon\n"));
+  CHECK(has(terminated.err, "; saved m.checkpoint.tenon\n"));
 }
 
 TEST_CASE("train: each of the signals ends training like Ctrl-C") {
@@ -209,9 +209,9 @@ TEST_CASE(
     "train: a second training of the same files is refused, and leftovers of a kill lock nothing") {
   const Site site;
   const auto lock = site.folder() / "c.tenon.lock";
-  const int held = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  REQUIRE(flock(held, LOCK_EX) == 0);
-  REQUIRE(write(held, "tenon process 12", 16) == 16);
+  const int descriptor = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  REQUIRE(flock(descriptor, LOCK_EX) == 0);
+  REQUIRE(write(descriptor, "tenon process 12", 16) == 16);
   const auto refused = site.train(whole);
   CHECK(refused.code == 4);
   CHECK(refused.err ==
@@ -221,7 +221,7 @@ TEST_CASE(
   site.write("c.tenon", "old");
   std::filesystem::create_symlink("c.tenon", site.folder() / "link.tenon");
   CHECK(site.train({"--checkpoint", "link.tenon"}).code == 4);
-  close(held);
+  close(descriptor);
   CHECK(site.train(whole).code == 0);
   CHECK(site.all_expected());
   CHECK(site.has_no_lock());

@@ -1,5 +1,5 @@
-// Squares of csr matrices whose backward uses the positions of x for those of the output's
-// gradient.
+// Squares of csr matrices whose gradients make wrong assumptions about the positions of stored
+// elements, or access memory out of bounds.
 #include <algorithm>
 
 #include "sound.hpp"
@@ -36,7 +36,7 @@ struct CsrSquare : Sound {
 };
 
 /// Right if both have the same positions.
-struct TakesPlaces : CsrSquare {
+struct AssumesSamePattern : CsrSquare {
   void backward_sparse(const Call& call) const {
     if (call.write(0) == Write::none) return;
     typed(call, [&]<class T>() {
@@ -51,10 +51,10 @@ struct TakesPlaces : CsrSquare {
     });
   }
 };
-TENON_OPERATOR(takes_places, TakesPlaces)
+TENON_OPERATOR(assumes_same_pattern, AssumesSamePattern)
 
 /// Right if the gradient stores at least all elements of x.
-struct ForgetsPlaces : CsrSquare {
+struct AssumesWiderPattern : CsrSquare {
   void backward_sparse(const Call& call) const {
     if (call.write(0) == Write::none) return;
     typed(call, [&]<class T>() {
@@ -71,10 +71,10 @@ struct ForgetsPlaces : CsrSquare {
     });
   }
 };
-TENON_OPERATOR(forgets_places, ForgetsPlaces)
+TENON_OPERATOR(assumes_wider_pattern, AssumesWiderPattern)
 
 /// No fault.
-struct MeetsPlaces : CsrSquare {
+struct IntersectsPatterns : CsrSquare {
   void backward_sparse(const Call& call) const {
     if (call.write(0) == Write::none) return;
     typed(call, [&]<class T>() {
@@ -92,7 +92,7 @@ struct MeetsPlaces : CsrSquare {
     });
   }
 };
-TENON_OPERATOR(meets_places, MeetsPlaces)
+TENON_OPERATOR(intersects_patterns, IntersectsPatterns)
 
 /// Writes one value more than it allocated.
 struct WritesBeyondSparse : CsrSquare {

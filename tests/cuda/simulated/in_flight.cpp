@@ -1,4 +1,4 @@
-#include "beside.hpp"
+#include "in_flight.hpp"
 
 #include <atomic>
 #include <chrono>
