@@ -14,8 +14,8 @@ struct OneByOne {
 
 class PackedWeights {
  public:
-  /// prepacked: the weights as products.pack() leaves them, or null to pack them now, on all threads, in
-  /// tasks of `grain` panels.
+  /// prepacked: the weights as products.pack() leaves them, or null to pack them now, on all
+  /// threads, in tasks of `grain` panels.
   template <class Products>
   PackedWeights(const tenon::Call& call, const Products& products, const float* weight,
                 const void* prepacked, std::int64_t grain)
