@@ -27,7 +27,7 @@ struct Members : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("parameters of both kinds");
-    op.parameter("x", "any shape");
+    op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.param("taps", &Members::taps, "above 0").greater_than(0);
     op.param("sizes", &Members::sizes, "from 1 to 9").at_least(1).at_most(9);
