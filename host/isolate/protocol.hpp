@@ -4,8 +4,8 @@
 //
 // Each conversation has a Control page. The host writes `request`, passes the turn and waits; the
 // worker replies, or first makes a callback, to which the host writes `resume` and passes the turn
-// back. Messages are in objects of SharedBlock, whose descriptors go through a socket. A message is a record
-// of this header followed by arrays of records, each aligned to 8 bytes.
+// back. Messages are in objects of SharedBlock, whose descriptors go through a socket. A message is
+// a record of this header followed by arrays of records, each aligned to 8 bytes.
 #pragma once
 #include <tenon/abi.h>
 
