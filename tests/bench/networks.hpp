@@ -21,9 +21,9 @@ inline tenon::Value mobilenet_v2_features(Layers& net, std::int64_t largest_stri
   std::int64_t reached = 2, dilate = 1;
   const std::int64_t stages[][4] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                     {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-  for (const auto& [expand, filters, count, wanted] : stages) {
+  for (const auto& [expand, filters, count, first_stride] : stages) {
     for (std::int64_t i = 0; i < count; ++i) {
-      auto stride = i == 0 ? wanted : 1;
+      auto stride = i == 0 ? first_stride : 1;
       const bool dilated = stride == 2 && reached == largest_stride;
       if (dilated) stride = 1;
       reached *= stride;

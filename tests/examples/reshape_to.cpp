@@ -16,9 +16,9 @@ struct ReshapeTo : tenon::Operator {
     io.set_input("shape", {tenon::unknown});
     const auto sizes = io.values<std::int64_t>("shape");
     if (!sizes) return;  // for example a graph input: not known yet
-    const tenon::Shape data = io.input("data").shape, wanted(sizes.begin(), static_cast<int>(sizes.size()));
-    io.require(!data.known() || data.size() == wanted.size(), "data is ", data, ", which cannot become ", wanted);
-    io.set_output(0, wanted);
+    const tenon::Shape data = io.input("data").shape, target(sizes.begin(), static_cast<int>(sizes.size()));
+    io.require(!data.known() || data.size() == target.size(), "data is ", data, ", which cannot become ", target);
+    io.set_output(0, target);
   }
 
   void forward(const tenon::Call& call) const {

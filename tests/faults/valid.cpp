@@ -108,9 +108,9 @@ struct ZerosOf : tenon::Operator {
     io.require(shape.rank() == 1, "shape is ", shape, " but needs [rank]");
     const auto sizes = io.values<std::uint32_t>("shape");
     if (!sizes) return;
-    auto wanted = tenon::Shape::of_rank(static_cast<int>(sizes.size()));
-    for (int axis = 0; axis < wanted.rank(); ++axis) wanted.set(axis, sizes[axis]);
-    io.set_output("y", wanted, tenon::f32);
+    auto target = tenon::Shape::of_rank(static_cast<int>(sizes.size()));
+    for (int axis = 0; axis < target.rank(); ++axis) target.set(axis, sizes[axis]);
+    io.set_output("y", target, tenon::f32);
   }
   void forward(const tenon::Call& call) const {
     for (auto& element : call.output<float>("y")) element = 0;

@@ -89,11 +89,11 @@ class Program {
   }
 
   Tensor dense() {
-    const auto wanted = shape();
+    const auto sample_shape = shape();
     // an error
-    if (!wanted.known() || wanted.size() > max_elements)
+    if (!sample_shape.known() || sample_shape.size() > max_elements)
       return Tensor::empty(dtype(), {std::int64_t{1} << 61});
-    auto tensor = Tensor::zeros(dtype(), wanted);
+    auto tensor = Tensor::zeros(dtype(), sample_shape);
     auto* const bytes = static_cast<std::uint8_t*>(tensor.data());
     const bool flags = tensor.dtype() == DType::boolean;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(tensor.bytes(), 64); ++i)

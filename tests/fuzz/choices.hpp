@@ -20,8 +20,8 @@ class Choices {
     return value;
   }
   std::string text() {
-    const auto wanted = below(24);
-    const auto count = std::min(wanted, left_.size());
+    const auto requested = below(24);
+    const auto count = std::min(requested, left_.size());
     std::string text(reinterpret_cast<const char*>(left_.data()), count);
     left_ = left_.subspan(count);
     return text;

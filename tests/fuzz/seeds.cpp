@@ -63,7 +63,7 @@ void write_arrays(const fs::path& folder) {
 
 void write_models(const fs::path& folder) {
   write_bytes(folder / "onnx_model" / "sample", onnx_bytes::sample().bytes());
-  write_bytes(folder / "onnx_model" / "empty", onnx_bytes::ModelParts().bytes());
+  write_bytes(folder / "onnx_model" / "empty", onnx_bytes::ModelFields().bytes());
   write_bytes(folder / "onnx_import" / "sample", onnx_bytes::sample().bytes());
   for (const auto& [name, bytes] : small_models::all())
     write_bytes(folder / "onnx_import" / name, bytes);

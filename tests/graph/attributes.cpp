@@ -18,9 +18,9 @@ using Reals = std::vector<double>;
 namespace {
 
 template <class T>
-bool holds(const AttributeValue& value, const T& wanted) {
+bool holds(const AttributeValue& value, const T& expected) {
   const auto* held = std::get_if<T>(&value.variant());
-  return held != nullptr && *held == wanted;
+  return held != nullptr && *held == expected;
 }
 
 constexpr auto most = std::numeric_limits<std::int64_t>::max();
@@ -58,13 +58,13 @@ TEST_CASE("attributes: braced lists; one non-integer makes all elements doubles"
                               {"number", 4},
                               {"text", std::string_view("x")},
                               {"truth", false}};
-  const AttributeValue wanted[] = {
+  const AttributeValue expected[] = {
       Integers{1, 2}, Reals{0.5, 1}, Integers{1, 2, -3}, Integers{4}, Reals{4}, 4, "x", false};
-  REQUIRE(attributes.size() == std::size(wanted));
+  REQUIRE(attributes.size() == std::size(expected));
   std::size_t at = 0;
   for (const auto& entry : attributes) {
     CAPTURE(entry.first);
-    CHECK(entry.second == wanted[at++]);
+    CHECK(entry.second == expected[at++]);
   }
   Attributes more;
   more.set("axes", {0, 2});

@@ -225,12 +225,12 @@ TEST_CASE("attributes: braced strings are a list, a single string is not") {
                               {"text", "a"},
                               {"none", {}},
                               {"mixed", {std::string("a"), "b"}}};
-  const AttributeValue wanted[] = {Words{"a", "b"}, Words{"a"}, "a", std::vector<std::int64_t>{},
-                                   Words{"a", "b"}};
+  const AttributeValue expected[] = {Words{"a", "b"}, Words{"a"}, "a", std::vector<std::int64_t>{},
+                                     Words{"a", "b"}};
   std::size_t at = 0;
   for (const auto& entry : attributes) {
     CAPTURE(entry.first);
-    CHECK(entry.second == wanted[at++]);
+    CHECK(entry.second == expected[at++]);
   }
   CHECK(to_string(AttributeValue(Words{"a", "b"})) == "[\"a\", \"b\"]");
   CHECK(to_string(AttributeValue(Words{})) == "[]");

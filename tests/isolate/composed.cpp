@@ -50,11 +50,11 @@ std::vector<std::vector<float>> results(Host& host) {
 
 TEST_CASE("isolate: a composed operator of an isolated plugin gives bit-identical results") {
   GatedHost here(false), isolated(true);
-  const auto wanted = results(here.host);
-  REQUIRE(wanted.size() == 6);
-  CHECK(wanted[4] == wanted[5]);  // the graph's output and the eager call's
-  CHECK(wanted[4].front() != wanted[4].back());
-  CHECK(results(isolated.host) == wanted);
+  const auto expected = results(here.host);
+  REQUIRE(expected.size() == 6);
+  CHECK(expected[4] == expected[5]);  // the graph's output and the eager call's
+  CHECK(expected[4].front() != expected[4].back());
+  CHECK(results(isolated.host) == expected);
 }
 
 TEST_CASE(

@@ -38,14 +38,14 @@ TEST_CASE("memory: the largest readable ONNX models stay within the limit" *
           doctest::skip(!memory_can_be_limited)) {
   const auto ints =
       attribute("a", 7, message([](auto& to) { to.add_bytes(8, std::string(8 << 20, '\1')); }));
-  ModelParts parts;
-  parts.graph.nodes = {{"Op", {}, {}, {ints}}};
-  read_within_limit(parts.bytes(), Reads::yes);
-  parts.graph.nodes.assign(200'000, {"Relu", {"x12345"}, {""}});
-  read_within_limit(parts.bytes(), Reads::yes);
-  parts.graph.nodes.clear();
+  ModelFields fields;
+  fields.graph.nodes = {{"Op", {}, {}, {ints}}};
+  read_within_limit(fields.bytes(), Reads::yes);
+  fields.graph.nodes.assign(200'000, {"Relu", {"x12345"}, {""}});
+  read_within_limit(fields.bytes(), Reads::yes);
+  fields.graph.nodes.clear();
   for (int i = 0; i < 100'000; ++i)
-    parts.functions.push_back(
+    fields.functions.push_back(
         {"f", std::to_string(i), {}, {}, {}, {{std::to_string(i + 1), {}, {}, {}, "", "f"}}});
-  read_within_limit(parts.bytes(), Reads::yes);
+  read_within_limit(fields.bytes(), Reads::yes);
 }

@@ -369,9 +369,9 @@ def arrays_of(path: pathlib.Path, model: onnx.ModelProto) -> tuple[dict, dict]:
         name: array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
         for name, array in all_.items()
     }
-    wanted = [info.name for info in model.graph.output]
+    expected = [info.name for info in model.graph.output]
     return {i.name: all_[f"in_{i.name}"] for i in model.graph.input}, {
-        name: all_[f"out_{name}"] for name in wanted
+        name: all_[f"out_{name}"] for name in expected
     }
 
 
@@ -416,19 +416,19 @@ def by_reference(path: pathlib.Path):
     return ReferenceEvaluator(str(path)).run
 
 
-def difference(found, wanted: np.ndarray) -> str:
+def difference(found, expected: np.ndarray) -> str:
     """Returns the difference; empty if equal except for rounding."""
     found = np.asarray(found)
-    if wanted.dtype == ml_dtypes.bfloat16 and found.dtype == np.uint16:
+    if expected.dtype == ml_dtypes.bfloat16 and found.dtype == np.uint16:
         found = found.view(ml_dtypes.bfloat16)
-    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+    if found.dtype != expected.dtype or found.shape != expected.shape:
         return f"{found.dtype} {found.shape} instead of {wanted.dtype} {wanted.shape}"
-    if wanted.dtype.kind in "biu":
-        same = found == wanted
+    if expected.dtype.kind in "biu":
+        same = found == expected
     else:
-        tolerance = TOLERANCES.get(wanted.dtype.name, 1e-4)  # also for complex numbers
-        wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
-        left, right = found.astype(wide), wanted.astype(wide)
+        tolerance = TOLERANCES.get(expected.dtype.name, 1e-4)  # also for complex numbers
+        wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+        left, right = found.astype(wide), expected.astype(wide)
         same = np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
         same &= (left != 0) | (right != 0) | (np.signbit(left.real) == np.signbit(right.real))
     if same.all():
@@ -468,11 +468,13 @@ def compare(path: pathlib.Path) -> list[tuple[str, str]]:
             if not pathlib.Path(arrays).exists():
                 results.append(("no inputs", label))
                 continue
-            inputs, wanted = arrays_of(pathlib.Path(arrays), model)
+            inputs, expected = arrays_of(pathlib.Path(arrays), model)
             try:
                 run = run or start(path)
-                found = run(list(wanted), inputs)
-                differences = [difference(one, wanted[name]) for one, name in zip(found, wanted)]
+                found = run(list(expected), inputs)
+                differences = [
+                    difference(one, expected[name]) for one, name in zip(found, expected)
+                ]
                 words = "; ".join(filter(None, differences))
             except Exception as error:
                 if any(limit in str(error) for limit in LIMITS):

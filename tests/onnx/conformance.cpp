@@ -66,10 +66,10 @@ struct Tolerance {
 };
 
 /// The comparison of onnx.backend.test.
-bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& wanted,
+bool is_near(tenon::Host& host, const tenon::Tensor& made, const tenon::Tensor& expected,
              const Tolerance& tolerance) {
-  if (made.dtype() != wanted.dtype() || made.shape() != wanted.shape()) return false;
-  const auto left = numbers(host, made), right = numbers(host, wanted);
+  if (made.dtype() != expected.dtype() || made.shape() != expected.shape()) return false;
+  const auto left = numbers(host, made), right = numbers(host, expected);
   const double relative =
       made.dtype() == tenon::bf16 ? std::max(tolerance.relative, 0x1p-6) : tolerance.relative;
   for (std::int64_t i = 0; i < left.size(); ++i) {
@@ -91,11 +91,11 @@ Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
   try {
     const auto set = folder / "test_data_set_0";
     const auto info = onnx::describe(folder / "model.onnx");
-    std::vector<tenon::Tensor> given, wanted;
+    std::vector<tenon::Tensor> given, expected;
     while (fs::exists(set / ("input_" + std::to_string(given.size()) + ".pb")))
       given.push_back(tensor_of(set / ("input_" + std::to_string(given.size()) + ".pb")));
-    while (fs::exists(set / ("output_" + std::to_string(wanted.size()) + ".pb")))
-      wanted.push_back(tensor_of(set / ("output_" + std::to_string(wanted.size()) + ".pb")));
+    while (fs::exists(set / ("output_" + std::to_string(expected.size()) + ".pb")))
+      expected.push_back(tensor_of(set / ("output_" + std::to_string(expected.size()) + ".pb")));
     onnx::ImportOptions options;
     tenon::NamedTensors inputs;
     for (std::size_t i = 0; i < info.inputs.size() && i < given.size(); ++i) {
@@ -108,8 +108,8 @@ Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
     auto graph = onnx::load(host, folder / "model.onnx", options);
     const auto made = tenon::Session(graph).run(inputs);
     result.right = true;
-    for (std::size_t i = 0; i < info.outputs.size() && i < wanted.size(); ++i)
-      if (!is_near(host, made.at(info.outputs[i].name), wanted[i], Tolerance(folder))) {
+    for (std::size_t i = 0; i < info.outputs.size() && i < expected.size(); ++i)
+      if (!is_near(host, made.at(info.outputs[i].name), expected[i], Tolerance(folder))) {
         result.right = false;
         result.reason = "output '" + info.outputs[i].name + "' differs";
       }

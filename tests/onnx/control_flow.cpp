@@ -15,13 +15,13 @@ namespace control_flow_tests {
 namespace {
 
 using onnx_bytes::Dims;
-using onnx_bytes::GraphParts;
-using onnx_bytes::NodeParts;
+using onnx_bytes::GraphFields;
+using onnx_bytes::NodeFields;
 using onnx_bytes::Texts;
 using Values = std::vector<float>;
 using Ints = std::vector<std::int64_t>;
 
-std::string inner(const std::string& name, const GraphParts& graph) {
+std::string inner(const std::string& name, const GraphFields& graph) {
   return onnx_bytes::message_attribute(name, 5, 6, graph.bytes());
 }
 std::string ints(const std::string& name, const Ints& values) {
@@ -53,9 +53,9 @@ struct FlowHost {
     options.search_defaults = false;
     return options;
   }
-  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers,
+  tenon::Graph load(const std::vector<NodeFields>& nodes, const Texts& initializers,
                     const std::vector<onnx_bytes::Dim>& x = {{2}, {2}}) {
-    onnx_bytes::ModelParts model;
+    onnx_bytes::ModelFields model;
     model.graph.nodes = nodes;
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
     model.graph.outputs = named({"y"});
@@ -82,12 +82,12 @@ std::size_t count_of(const tenon::Graph& graph, const std::string& op) {
 }
 
 /// c: whether the sum of x is positive.
-const NodeParts sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}};
-const NodeParts positive{"Greater", {"s", "zero"}, {"c"}};
+const NodeFields sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}};
+const NodeFields positive{"Greater", {"s", "zero"}, {"c"}};
 const std::string zero = numbers("zero", {}, {0});
 
-NodeParts choice(const GraphParts& then, const GraphParts& otherwise,
-                 const std::string& condition = "c") {
+NodeFields choice(const GraphFields& then, const GraphFields& otherwise,
+                  const std::string& condition = "c") {
   return {"If",
           {condition},
           {"y"},
@@ -99,11 +99,11 @@ NodeParts choice(const GraphParts& then, const GraphParts& otherwise,
 
 TEST_CASE("import If: runs one branch; branches see outer names; weights stay variables") {
   FlowHost on;
-  const GraphParts then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}},
-                        {},
-                        named({"r"}),
-                        {numbers("two", {}, {2})}};
-  const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
+  const GraphFields then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}},
+                         {},
+                         named({"r"}),
+                         {numbers("two", {}, {2})}};
+  const GraphFields otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
   const auto graph =
       on.load({sum, positive, choice(then, otherwise)}, {zero, numbers("w", {2}, {10, 20})});
   CHECK(count_of(graph, "if") == 1);
@@ -111,7 +111,7 @@ TEST_CASE("import If: runs one branch; branches see outer names; weights stay va
   CHECK(graph.variables()[0].name == "w");
   CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{22, 44, 26, 48});
   CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
-  const GraphParts nothing{{}, {}, named({"x"})};
+  const GraphFields nothing{{}, {}, named({"x"})};
   const auto as_it_is = on.load({sum, positive, choice(nothing, otherwise)}, {zero});
   CHECK(count_of(as_it_is, "if") == 1);
   CHECK(elements_of(on.run(as_it_is, {1, 2, 3, 4})) == Values{1, 2, 3, 4});
@@ -119,8 +119,8 @@ TEST_CASE("import If: runs one branch; branches see outer names; weights stay va
 
 TEST_CASE("import If: branches may return different sizes, which later nodes use") {
   FlowHost on;
-  const GraphParts then{{{"Identity", {"x"}, {"r"}}}, {}, named({"r"})};
-  const GraphParts otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
+  const GraphFields then{{{"Identity", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
   auto node = choice(then, otherwise);
   node.outputs = {"part"};
   const auto graph = on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}},
@@ -134,8 +134,8 @@ TEST_CASE("import If: branches may return different sizes, which later nodes use
 
 TEST_CASE("import If: a constant condition inlines its branch, whose names stay local") {
   FlowHost on;
-  const GraphParts then{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
-  const GraphParts again{{{"Exp", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields then{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields again{{{"Exp", {"x"}, {"r"}}}, {}, named({"r"})};
   auto first = choice(then, again, "yes"), second = choice(again, then, "no");
   first.outputs = {"p"}, second.outputs = {"q"};
   const auto graph = on.load({first, second, {"Add", {"p", "q"}, {"y"}}},
@@ -150,7 +150,7 @@ TEST_CASE(
   FlowHost on;
   // v = v + x, with every v stacked
   const auto keep = named({"i", "again", "v"});
-  const GraphParts counted{
+  const GraphFields counted{
       {{"Identity", {"again"}, {"c2"}}, {"Add", {"v", "x"}, {"v2"}}, {"Identity", {"v2"}, {"out"}}},
       keep,
       named({"c2", "v2", "out"})};
@@ -161,7 +161,7 @@ TEST_CASE(
   CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
 
   // doubles the length of v while its sum is below 20
-  const GraphParts growing{
+  const GraphFields growing{
       {{"Concat", {"v", "v"}, {"v2"}, {onnx_bytes::int_attribute("axis", 0)}},
        {"ReduceSum", {"v2"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}},
        {"Less", {"s", "twenty"}, {"c2"}}},
@@ -179,11 +179,11 @@ TEST_CASE(
     "graphs") {
   FlowHost on;
   const auto keep = named({"i", "again", "v"});
-  const GraphParts up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})},
+  const GraphFields up{{{"Add", {"v", "x"}, {"r"}}}, {}, named({"r"})},
       down{{{"Sub", {"v", "one"}, {"r2"}}}, {}, named({"r2"})};
-  NodeParts inside = choice(up, down, "c3");
+  NodeFields inside = choice(up, down, "c3");
   inside.outputs = {"v2"};
-  const GraphParts body{
+  const GraphFields body{
       {{"Equal", {"i", "first"}, {"c3"}}, inside, {"Identity", {"again"}, {"c2"}}},
       keep,
       named({"c2", "v2"}),
@@ -198,9 +198,9 @@ TEST_CASE(
 
 TEST_CASE("import Scan: any axis, in both directions") {
   FlowHost on;
-  const GraphParts body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}},
-                        named({"h", "row"}),
-                        named({"h2", "out"})};
+  const GraphFields body{{{"Add", {"h", "row"}, {"h2"}}, {"Identity", {"h2"}, {"out"}}},
+                         named({"h", "row"}),
+                         named({"h2", "out"})};
   const auto load = [&](const Texts& attributes) {
     Texts all{onnx_bytes::int_attribute("num_scan_inputs", 1), inner("body", body)};
     all.insert(all.end(), attributes.begin(), attributes.end());
@@ -219,7 +219,7 @@ TEST_CASE("import Scan: any axis, in both directions") {
 
 TEST_CASE("import control flow: errors name the node") {
   FlowHost on;
-  const auto refused = [&](const NodeParts& node) {
+  const auto refused = [&](const NodeFields& node) {
     const auto failure = failure_of([&] {
       on.load({sum, positive, node},
               {zero, whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
@@ -227,23 +227,23 @@ TEST_CASE("import control flow: errors name the node") {
     CHECK(failure.message.find(node.type + " node ") != std::string::npos);
     return failure.message;
   };
-  const GraphParts one{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
-  const GraphParts two{{{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r2"}}}, {}, named({"r", "r2"})};
+  const GraphFields one{{{"Neg", {"x"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields two{{{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r2"}}}, {}, named({"r", "r2"})};
   CHECK(refused(choice(one, two)).find("a branch has 2 outputs, but the node has 1") !=
         std::string::npos);
-  const GraphParts lost{{{"Neg", {"nowhere"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields lost{{{"Neg", {"nowhere"}, {"r"}}}, {}, named({"r"})};
   CHECK(refused({"If", {"c"}, {"y"}, {inner("then_branch", one)}})
             .find("'else_branch' is not a graph") != std::string::npos);
   CHECK(failure_of([&] {
           on.load({sum, positive, choice(one, lost)}, {zero});
         }).message.find("'nowhere' is used before it is produced") != std::string::npos);
-  const GraphParts cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}},
-                         {"Identity", {"again"}, {"c2"}}},
-                        named({"i", "again", "v"}),
-                        named({"c2", "v2"})};
+  const GraphFields cast{{{"Cast", {"v"}, {"v2"}, {onnx_bytes::int_attribute("to", 7)}},
+                          {"Identity", {"again"}, {"c2"}}},
+                         named({"i", "again", "v"}),
+                         named({"c2", "v2"})};
   CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}})
             .find("loop-carried value 0 changes from float32") != std::string::npos);
-  const GraphParts drawing{
+  const GraphFields drawing{
       {{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
   const auto random = failure_of([&] {
                         on.load({sum, positive, choice(drawing, drawing)}, {zero});
@@ -254,21 +254,21 @@ TEST_CASE("import control flow: errors name the node") {
 
 TEST_CASE("import If: a branch that cannot be computed fails only if it is taken") {
   FlowHost on;
-  const GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
-  const GraphParts missed{{{"Gather", {"k", "seven"}, {"r"}}}, {}, named({"r"})};
-  const GraphParts odd{{{"Reshape", {"k", "two"}, {"e"}}}, {}, named({"e"})};
-  const auto inside = [](NodeParts node, const std::string& made) {
+  const GraphFields otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
+  const GraphFields missed{{{"Gather", {"k", "seven"}, {"r"}}}, {}, named({"r"})};
+  const GraphFields odd{{{"Reshape", {"k", "two"}, {"e"}}}, {}, named({"e"})};
+  const auto inside = [](NodeFields node, const std::string& made) {
     node.outputs = {made};
-    return GraphParts{{node}, {}, named({made})};
+    return GraphFields{{node}, {}, named({made})};
   };
-  const GraphParts body{{{"Gather", {"k", "seven"}, {"g"}},
-                         {"Add", {"v", "g"}, {"v2"}},
-                         {"Identity", {"again"}, {"c2"}}},
-                        named({"i", "again", "v"}),
-                        named({"c2", "v2"})};
+  const GraphFields body{{{"Gather", {"k", "seven"}, {"g"}},
+                          {"Add", {"v", "g"}, {"v2"}},
+                          {"Identity", {"again"}, {"c2"}}},
+                         named({"i", "again", "v"}),
+                         named({"c2", "v2"})};
   const struct {
     const char* name;
-    GraphParts then;
+    GraphFields then;
     const char* message;
   } cases[] = {
       {"elements", missed,
@@ -305,10 +305,10 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
 
 TEST_CASE("import control flow: too deeply nested graphs are rejected, naming the node") {
   FlowHost on;
-  GraphParts graph{{{"Neg", {"x"}, {"r0"}}}, {}, named({"r0"})};
+  GraphFields graph{{{"Neg", {"x"}, {"r0"}}}, {}, named({"r0"})};
   for (int depth = 1; depth <= 20; ++depth) {
     const auto made = "r" + std::to_string(depth);
-    const GraphParts other{{{"Exp", {"x"}, {"e" + made}}}, {}, named({"e" + made})};
+    const GraphFields other{{{"Exp", {"x"}, {"e" + made}}}, {}, named({"e" + made})};
     graph = {{{"If", {"c"}, {made}, {inner("then_branch", graph), inner("else_branch", other)}}},
              {},
              named({made})};

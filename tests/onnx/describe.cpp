@@ -12,10 +12,10 @@ namespace fs = std::filesystem;
 
 TEST_CASE("describe: all fields of a model") {
   const TemporaryFolder folder;
-  auto parts = sample();
-  parts.graph.initializers.push_back(
+  auto fields = sample();
+  fields.graph.initializers.push_back(
       tensor("far", 10, {3}, external_data({{"location", "nowhere.bin"}})));
-  write_bytes(folder / "m.onnx", parts.bytes());
+  write_bytes(folder / "m.onnx", fields.bytes());
   const auto info = tenon::onnx::describe(folder / "m.onnx");
   CHECK(info.graph == "graph");
   CHECK(info.ir_version == 8);
@@ -51,9 +51,9 @@ TEST_CASE("describe: all fields of a model") {
 
 TEST_CASE("describe: before IR 4, initializers listed as inputs are constants") {
   const TemporaryFolder folder;
-  auto parts = sample();
-  parts.ir = 3;
-  write_bytes(folder / "m.onnx", parts.bytes());
+  auto fields = sample();
+  fields.ir = 3;
+  write_bytes(folder / "m.onnx", fields.bytes());
   const auto info = tenon::onnx::describe(folder / "m.onnx");
   CHECK(info.inputs.size() == 2);
   CHECK(info.defaults.empty());
@@ -66,7 +66,7 @@ TEST_CASE("describe: type names") {
       to.add_message(kind, message([&](auto& inner) { inner.add_message(1, type); }));
     });
   };
-  ModelParts parts;
+  ModelFields fields;
   const auto unranked = message(
       [](auto& to) { to.add_message(1, message([](auto& type) { type.add_int32(1, 16); })); });
   const auto sparse_type = message([](auto& to) {
@@ -78,15 +78,15 @@ TEST_CASE("describe: type names") {
                      inner.add_int32(1, 7), inner.add_message(2, tensor_type(8, {}));
                    }));
   });
-  parts.graph.inputs = {value("0", unranked),
-                        value("1", element(4, tensor_type(7, {}))),
-                        value("2", element(9, element(4, unranked))),
-                        value("3", sparse_type),
-                        value("4", map),
-                        value("5", ""),
-                        value("6", message([](auto& to) { to.add_message(7, std::string()); })),
-                        value("7", tensor_type(22, {{3}}))};
-  write_bytes(folder / "m.onnx", parts.bytes());
+  fields.graph.inputs = {value("0", unranked),
+                         value("1", element(4, tensor_type(7, {}))),
+                         value("2", element(9, element(4, unranked))),
+                         value("3", sparse_type),
+                         value("4", map),
+                         value("5", ""),
+                         value("6", message([](auto& to) { to.add_message(7, std::string()); })),
+                         value("7", tensor_type(22, {{3}}))};
+  write_bytes(folder / "m.onnx", fields.bytes());
   const auto info = tenon::onnx::describe(folder / "m.onnx");
   const char* const texts[] = {"bfloat16 [...]",
                                "sequence of int64 []",

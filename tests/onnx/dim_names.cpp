@@ -11,7 +11,7 @@ using namespace imported;
 
 TEST_CASE("dimension names: imported, shown and saved; equal names need equal sizes") {
   OnnxHost on;
-  onnx_bytes::ModelParts model;
+  onnx_bytes::ModelFields model;
   model.graph.nodes = {
       {"ReduceSum", {"x"}, {"a"}}, {"ReduceSum", {"z"}, {"b"}}, {"Add", {"a", "b"}, {"y"}}};
   model.graph.inputs = {
@@ -55,7 +55,7 @@ TEST_CASE("dimension names: placeholders may differ in size, in every file forma
                            "unk__17", "Unknown", "unknown_3", "any", "-", "0"}) {
     CAPTURE(name);
     CHECK(tenon::is_placeholder(name));
-    onnx_bytes::ModelParts model;
+    onnx_bytes::ModelFields model;
     model.graph.nodes = {{"Relu", {"x"}, {"y"}}};
     model.graph.inputs = {onnx_bytes::value(
         "x", onnx_bytes::tensor_type(1, {{-1, name}, {3}, {-1, name}, {-1, "side"}}))};

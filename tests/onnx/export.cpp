@@ -169,11 +169,11 @@ TEST_CASE("export: operators that an opset lacks are written as several nodes") 
   CHECK(on.notes == Types{"output 'x' is renamed to 'x_1', because ONNX needs distinct names for "
                           "inputs and outputs"});
   const auto inputs = random_inputs(graph);
-  const auto wanted = tenon::Session(graph).run(inputs),
+  const auto expected = tenon::Session(graph).run(inputs),
              got = tenon::Session(on.import(on.host)).run(inputs);
-  CHECK(tenon::all_close(got.at("y"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
-  CHECK(tenon::all_close(got.at("again"), wanted.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
-  CHECK(tenon::all_close(got.at("x_1"), wanted.at("x")));
+  CHECK(tenon::all_close(got.at("y"), expected.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
+  CHECK(tenon::all_close(got.at("again"), expected.at("y"), {.rtol = 1e-4, .atol = 1e-5}));
+  CHECK(tenon::all_close(got.at("x_1"), expected.at("x")));
   const auto again = tenon::Session(on.import(on.host))
                          .run({{"x", Tensor::from({-1.0F, -0.5F, 0.0F, 0.5F, 1.0F, 2.0F, -1.0F,
                                                    -0.5F, 0.0F, 0.5F, 1.0F, 2.0F},

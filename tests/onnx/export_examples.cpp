@@ -51,14 +51,14 @@ tenon::CloseOptions tolerance(DType dtype) {
 
 /// Returns false, and writes nothing, if the operator rejects these inputs.
 bool save_run(const ExampleGraph& example, const Inputs& inputs, const std::string& path) {
-  Inputs arrays, wanted;
+  Inputs arrays, expected;
   try {
-    wanted = tenon::Session(example.graph).run(inputs);
+    expected = tenon::Session(example.graph).run(inputs);
   } catch (const tenon::Failure&) {
     return false;
   }
   for (const auto& [key, tensor] : inputs) arrays.emplace("in_" + key, tensor);
-  for (const auto& [key, tensor] : wanted) arrays.emplace("out_" + key, tensor);
+  for (const auto& [key, tensor] : expected) arrays.emplace("out_" + key, tensor);
   const bool dense = std::all_of(arrays.begin(), arrays.end(), [](const auto& one) {
     return one.second.storage() == tenon::Storage::dense;
   });
@@ -84,9 +84,9 @@ TEST_CASE(
         auto graph = made.graph.clone();
         CHECK(tenon::onnx::load(on.host, path).to_bytes() == graph.to_bytes());
         if (op.info.random) return;
-        Inputs wanted;
+        Inputs expected;
         try {
-          wanted = tenon::Session(made.graph).run(made.inputs);
+          expected = tenon::Session(made.graph).run(made.inputs);
         } catch (const tenon::Failure&) {
           return;  // the operator rejects a changed parameter
         }
@@ -95,7 +95,7 @@ TEST_CASE(
         try {
           const auto got =
               tenon::Session(tenon::onnx::load(on.host, path, by_nodes)).run(made.inputs);
-          for (const auto& result : wanted) {
+          for (const auto& result : expected) {
             INFO(result.first);
             CHECK(tenon::all_close(got.at(result.first), result.second,
                                    tolerance(result.second.dtype())));

@@ -57,10 +57,10 @@ inline Inputs random_inputs(const tenon::Graph& graph) {
 
 inline void check_same(const tenon::Graph& found, const tenon::Graph& expected,
                        const Inputs& inputs) {
-  const auto wanted = tenon::Session(expected).run(inputs);
+  const auto required = tenon::Session(expected).run(inputs);
   const auto got = tenon::Session(found).run(inputs);
-  REQUIRE(got.size() == wanted.size());
-  for (const auto& [name, tensor] : wanted)
+  REQUIRE(got.size() == required.size());
+  for (const auto& [name, tensor] : required)
     CHECK(tenon::all_close(got.at(name), tensor, {.rtol = 1e-4, .atol = 1e-5, .equal_nan = true}));
 }
 

@@ -23,9 +23,9 @@ std::string outside(const std::string& name, const Dims& dims, const Entries& en
 }
 
 tenon::onnx::Model model_with(const fs::path& path, const Texts& tensors) {
-  ModelParts parts;
-  parts.graph.initializers = tensors;
-  write_bytes(path, parts.bytes());
+  ModelFields fields;
+  fields.graph.initializers = tensors;
+  write_bytes(path, fields.bytes());
   return tenon::onnx::read_model(path);
 }
 

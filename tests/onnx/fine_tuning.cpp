@@ -23,8 +23,8 @@ std::string weights(const std::string& name, const onnx_bytes::Dims& dims, float
 
 /// Images of 4 x 4 in two classes: Conv, BatchNormalization, Relu, pooling, Dropout, Gemm.
 std::string network() {
-  onnx_bytes::ModelParts parts;
-  parts.graph.nodes = {
+  onnx_bytes::ModelFields fields;
+  fields.graph.nodes = {
       {"Conv",
        {"x", "w"},
        {"c"},
@@ -36,10 +36,10 @@ std::string network() {
       {"Flatten", {"p"}, {"f"}},
       {"Dropout", {"f", "ratio", "off"}, {"d"}, {}, "drop"},
       {"Gemm", {"d", "g", "h"}, {"scores"}, {integer("transB", 1)}, "dense"}};
-  parts.graph.inputs = {
+  fields.graph.inputs = {
       onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};
-  parts.graph.outputs = {onnx_bytes::value("scores")};
-  parts.graph.initializers = {
+  fields.graph.outputs = {onnx_bytes::value("scores")};
+  fields.graph.initializers = {
       weights("w", {4, 1, 3, 3}, 0.1F),
       floats("scale", {4}, {1, 1, 1, 1}),
       floats("offset", {4}, {0, 0, 0, 0}),
@@ -49,7 +49,7 @@ std::string network() {
       floats("h", {2}, {0, 0}),
       floats("ratio", {}, {0.1F}),
       onnx_bytes::tensor("off", 9, {}, onnx_bytes::raw_data(std::string(1, '\0')))};
-  return parts.bytes();
+  return fields.bytes();
 }
 
 /// Images of class 0 have a bright left half, those of class 1 a bright top half.
@@ -96,9 +96,9 @@ TEST_CASE(
   const auto tuned = tenon::Graph::load(on.host, on.folder / "tuned.tenon");
   CHECK(tuned.tensor("norm_moving_mean").values<float>()[0] != 0.5F);
   CHECK(tuned.tensor("norm_moving_var").values<float>()[0] != 2);
-  const tenon::RunOptions wanted{.outputs = {"scores"}};
+  const tenon::RunOptions request{.outputs = {"scores"}};
   const auto scores = [&](const tenon::Graph& of) {
-    return tenon::Session(of).run({{"x", images(4).at("x")}}, wanted).at("scores");
+    return tenon::Session(of).run({{"x", images(4).at("x")}}, request).at("scores");
   };
   const auto there = scores(tuned), here = scores(trainer.graph());
   for (std::size_t i = 0; i < 8; ++i)
@@ -109,7 +109,7 @@ TEST_CASE("fine-tuning: rejects a model exported for training, which drops in ev
   const auto failure = failure_of([] {
     OnnxHost on;
     const auto yes = onnx_bytes::tensor("yes", 9, {}, onnx_bytes::raw_data(std::string(1, '\1')));
-    on.load({{NodeParts{"Dropout", {"x", "", "yes"}, {"y"}}}, {yes}});
+    on.load({{NodeFields{"Dropout", {"x", "", "yes"}, {"y"}}}, {yes}});
   });
   CHECK(failure.message.find("its training_mode is true") != std::string::npos);
 }

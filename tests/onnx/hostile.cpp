@@ -63,7 +63,7 @@ TEST_CASE("hostile models: bombs are rejected before they use memory") {
 
 TEST_CASE("hostile models: many legitimate entries are accepted") {
   // The least that exporters write: 20 bytes per node.
-  ModelParts parts;
-  parts.graph.nodes.assign(100'000, {"Relu", {"x12345"}, {""}});
-  CHECK(read(parts.bytes()).graph.nodes.size() == 100'000);
+  ModelFields fields;
+  fields.graph.nodes.assign(100'000, {"Relu", {"x12345"}, {""}});
+  CHECK(read(fields.bytes()).graph.nodes.size() == 100'000);
 }

@@ -26,23 +26,23 @@ bool imports(tenon::Host& host, const std::string& bytes) {
 }
 
 /// The error message; empty if there is none.
-std::string refusal(const onnx_bytes::ModelParts& parts) {
+std::string refusal(const onnx_bytes::ModelFields& fields) {
   static OnnxHost on;
   return failure_of([&] {
-           const auto model = onnx_bytes::read(parts.bytes());
+           const auto model = onnx_bytes::read(fields.bytes());
            tenon::onnx::Importer(on.host, model, {}).import();
          })
       .message;
 }
 
-onnx_bytes::ModelParts from_x(std::vector<NodeParts> nodes, onnx_bytes::Texts initializers = {}) {
-  onnx_bytes::ModelParts parts;
-  parts.graph.nodes = std::move(nodes);
-  parts.graph.initializers = std::move(initializers);
-  parts.graph.inputs = {onnx_bytes::value("x")};
-  parts.graph.outputs = {onnx_bytes::value("y")};
-  parts.opsets.emplace_back("local", 1);
-  return parts;
+onnx_bytes::ModelFields from_x(std::vector<NodeFields> nodes, onnx_bytes::Texts initializers = {}) {
+  onnx_bytes::ModelFields fields;
+  fields.graph.nodes = std::move(nodes);
+  fields.graph.initializers = std::move(initializers);
+  fields.graph.inputs = {onnx_bytes::value("x")};
+  fields.graph.outputs = {onnx_bytes::value("y")};
+  fields.opsets.emplace_back("local", 1);
+  return fields;
 }
 
 }  // namespace
@@ -72,26 +72,27 @@ TEST_CASE("hostile import: truncated models and flipped bits") {
 }
 
 TEST_CASE("hostile import: exponential functions are bounded by the file's size") {
-  auto parts = from_x({{"F0", {"x"}, {"y"}, {}, "", "local"}});
+  auto fields = from_x({{"F0", {"x"}, {"y"}, {}, "", "local"}});
   for (int i = 0; i < 40; ++i) {
     const auto next = i == 39
-                          ? NodeParts{"Relu", {"a"}, {"b"}}
-                          : NodeParts{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
+                          ? NodeFields{"Relu", {"a"}, {"b"}}
+                          : NodeFields{"F" + std::to_string(i + 1), {"a"}, {"b"}, {}, "", "local"};
     auto second = next;
     second.inputs = {"b"}, second.outputs = {"c"};
-    parts.functions.push_back({"local", "F" + std::to_string(i), {"a"}, {"c"}, {}, {next, second}});
+    fields.functions.push_back(
+        {"local", "F" + std::to_string(i), {"a"}, {"c"}, {}, {next, second}});
   }
-  CHECK(refusal(parts).find("its functions expand to more than") != std::string::npos);
-  parts.functions.back().nodes[0] = {"F0", {"a"}, {"b"}, {}, "", "local"};
-  CHECK(refusal(parts).find("recursive functions: ") != std::string::npos);
+  CHECK(refusal(fields).find("its functions expand to more than") != std::string::npos);
+  fields.functions.back().nodes[0] = {"F0", {"a"}, {"b"}, {}, "", "local"};
+  CHECK(refusal(fields).find("recursive functions: ") != std::string::npos);
 }
 
 TEST_CASE("hostile import: missing function attributes") {
   const auto refer = onnx_bytes::attribute(
       "axis", 2, onnx_bytes::message([](auto& to) { to.add_string(21, "nowhere"); }));
-  auto parts = from_x({{"F", {"x"}, {"y"}, {}, "", "local"}});
-  parts.functions = {{"local", "F", {"a"}, {"b"}, {}, {{"Softmax", {"a"}, {"b"}, {refer}}}}};
-  CHECK(refusal(parts).find("'nowhere'") != std::string::npos);
+  auto fields = from_x({{"F", {"x"}, {"y"}, {}, "", "local"}});
+  fields.functions = {{"local", "F", {"a"}, {"b"}, {}, {{"Softmax", {"a"}, {"b"}, {refer}}}}};
+  CHECK(refusal(fields).find("'nowhere'") != std::string::npos);
 }
 
 TEST_CASE("hostile import: small files do not become large tensors") {
@@ -106,19 +107,20 @@ TEST_CASE("hostile import: small files do not become large tensors") {
   CHECK(refusal(
             from_x({{"Tile", {"one", "sizes"}, {"e"}}, {"Add", {"x", "x"}, {"y"}}}, {ones, sizes}))
             .empty());
-  auto parts = from_x({{"EyeLike", {"x"}, {"y"}}});
-  parts.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{1 << 20}, {1 << 20}}))};
-  CHECK(refusal(parts).empty());
+  auto fields = from_x({{"EyeLike", {"x"}, {"y"}}});
+  fields.graph.inputs = {
+      onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{1 << 20}, {1 << 20}}))};
+  CHECK(refusal(fields).empty());
 }
 
 TEST_CASE("hostile import: the number of inferences of nested loops is bounded") {
   constexpr int values = 10, depth = 4;
-  onnx_bytes::GraphParts body;
+  onnx_bytes::GraphFields body;
   for (int level = 0; level < depth; ++level) {
     const auto name = [&](const char* what, int i) {
       return what + std::to_string(level) + '_' + std::to_string(i);
     };
-    onnx_bytes::GraphParts made;
+    onnx_bytes::GraphFields made;
     made.inputs = {onnx_bytes::value(name("i", 0)), onnx_bytes::value(name("c", 0))};
     made.outputs = {onnx_bytes::value(name("again", 0))};
     made.nodes = {{"Identity", {name("c", 0)}, {name("again", 0)}},
@@ -126,7 +128,7 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
                    {name("v", 0), name("v", 0)},
                    {name("n", 0)},
                    {onnx_bytes::int_attribute("axis", 0)}}};
-    NodeParts inner{
+    NodeFields inner{
         "Loop", {"three", ""}, {}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
     for (int i = 0; i < values; ++i) {
       made.inputs.push_back(onnx_bytes::value(name("v", i)));
@@ -137,7 +139,7 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
     if (level > 0) made.nodes.push_back(inner);
     body = made;
   }
-  NodeParts outer{
+  NodeFields outer{
       "Loop", {"three", ""}, {"y"}, {onnx_bytes::message_attribute("body", 5, 6, body.bytes())}};
   for (int i = 0; i < values; ++i) {
     outer.inputs.push_back("start");
@@ -145,9 +147,9 @@ TEST_CASE("hostile import: the number of inferences of nested loops is bounded")
   }
   const auto three = onnx_bytes::tensor(
       "three", 7, {}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3})));
-  const auto parts = from_x({outer}, {three, small_models::zeros("start", {1})});
-  CHECK(parts.bytes().size() < 12'000);
-  const auto message = refusal(parts);
+  const auto fields = from_x({outer}, {three, small_models::zeros("start", {1})});
+  CHECK(fields.bytes().size() < 12'000);
+  const auto message = refusal(fields);
   CHECK_MESSAGE(
       message.find(
           "Loop node that produces 'o2_0': type inference of its loops did not finish within 2") !=
@@ -165,24 +167,24 @@ TEST_CASE("hostile import: contradictions are errors") {
   CHECK(refusal(from_x({{"Add", {"x", "w"}, {"y"}}},
                        {onnx_bytes::tensor("w", 1, {2}, onnx_bytes::raw_data("12345"))}))
             .find("'w'") != std::string::npos);
-  auto parts = from_x({{"Relu", {"x"}, {"y"}}});
-  parts.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("y")};
-  CHECK(refusal(parts).empty());
-  parts = from_x({{"Relu", {"x"}, {"y"}}});
-  parts.graph.inputs = {onnx_bytes::value(
+  auto fields = from_x({{"Relu", {"x"}, {"y"}}});
+  fields.graph.outputs = {onnx_bytes::value("y"), onnx_bytes::value("y")};
+  CHECK(refusal(fields).empty());
+  fields = from_x({{"Relu", {"x"}, {"y"}}});
+  fields.graph.inputs = {onnx_bytes::value(
       "x", onnx_bytes::tensor_type(1, {{std::int64_t{1} << 40}, {std::int64_t{1} << 40}}))};
-  CHECK(refusal(parts).find("'x'") != std::string::npos);
+  CHECK(refusal(fields).find("'x'") != std::string::npos);
 }
 
 TEST_CASE("import names: names that a graph does not allow are changed and reported") {
   OnnxHost on;
-  onnx_bytes::ModelParts parts;
-  parts.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"},
-                       {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
-  parts.graph.inputs = {onnx_bytes::value("in:0")};
-  parts.graph.outputs = {onnx_bytes::value("out:0"), onnx_bytes::value("a/b:0")};
-  parts.graph.initializers = {small_models::zeros("k:0", {2})};
-  std::ofstream(on.folder / "names.onnx", std::ios::binary) << parts.bytes();
+  onnx_bytes::ModelFields fields;
+  fields.graph.nodes = {{"Relu", {"in:0"}, {"a/b:0"}, {}, "layer:1\n"},
+                        {"Add", {"a/b:0", "k:0"}, {"out:0"}}};
+  fields.graph.inputs = {onnx_bytes::value("in:0")};
+  fields.graph.outputs = {onnx_bytes::value("out:0"), onnx_bytes::value("a/b:0")};
+  fields.graph.initializers = {small_models::zeros("k:0", {2})};
+  std::ofstream(on.folder / "names.onnx", std::ios::binary) << fields.bytes();
   std::vector<std::string> notes;
   tenon::onnx::ImportOptions options;
   options.note = [&](const std::string& text) { notes.push_back(text); };
@@ -196,25 +198,25 @@ TEST_CASE("import names: names that a graph does not allow are changed and repor
 
 TEST_CASE("import names: allowed names stay, and changed ones can be used by their original name") {
   OnnxHost on;
-  onnx_bytes::ModelParts parts;
+  onnx_bytes::ModelFields fields;
   // nodes and the first use of a weight precede the names that they would otherwise take
-  parts.graph.nodes = {
+  fields.graph.nodes = {
       {"Mul", {"x:0", "w:0"}, {"a"}, {}, "w_0"},
       {"Sub", {"a", "x_0"}, {"b"}},
       {"Add", {"b", "w_0"}, {"y:0"}},
       {"Neg", {"y:0"}, {"y_0"}},
       {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
   const auto vector = onnx_bytes::tensor_type(1, {{-1, "n"}, {2}});
-  parts.graph.inputs = {onnx_bytes::value("x:0", vector), onnx_bytes::value("x_0", vector),
-                        onnx_bytes::value("z:0", vector), onnx_bytes::value("z_0_1", vector)};
-  parts.graph.outputs = {onnx_bytes::value("y:0"), onnx_bytes::value("y_0"),
-                         onnx_bytes::value("loss:0")};
+  fields.graph.inputs = {onnx_bytes::value("x:0", vector), onnx_bytes::value("x_0", vector),
+                         onnx_bytes::value("z:0", vector), onnx_bytes::value("z_0_1", vector)};
+  fields.graph.outputs = {onnx_bytes::value("y:0"), onnx_bytes::value("y_0"),
+                          onnx_bytes::value("loss:0")};
   const auto weight = [](const char* name, float value) {
     return onnx_bytes::tensor(
         name, 1, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{value, value})));
   };
-  parts.graph.initializers = {weight("w:0", 10), weight("w_0", 100)};
-  std::ofstream(on.folder / "names.onnx", std::ios::binary) << parts.bytes();
+  fields.graph.initializers = {weight("w:0", 10), weight("w_0", 100)};
+  std::ofstream(on.folder / "names.onnx", std::ios::binary) << fields.bytes();
   auto loaded = tenon::onnx::load(on.host, on.folder / "names.onnx");
   loaded.save(on.folder / "names.tenon");
   const auto x = tenon::Tensor::from({1.0F, 2.0F}, {1, 2}),

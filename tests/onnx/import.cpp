@@ -16,7 +16,7 @@ using Floats = std::vector<float>;
 TEST_CASE(
     "import: a Gemm becomes a fully connected layer if possible, with variables for weights") {
   OnnxHost on;
-  const auto graph = on.load({{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transB", 1)}}},
+  const auto graph = on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transB", 1)}}},
                               {floats("w", {1, 2}, {10, 1}), floats("b", {1}, {0.5F})}});
   CHECK(on.run(graph) == Floats{12.5F, 34.5F});
   CHECK(graph.nodes().size() == 1);
@@ -27,7 +27,7 @@ TEST_CASE(
 
 TEST_CASE("import: other forms of Gemm become a product and a sum") {
   OnnxHost on;
-  CHECK(on.run(on.load({{NodeParts{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transA", 1)}}},
+  CHECK(on.run(on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transA", 1)}}},
                         {floats("w", {2, 1}, {10, 1}), floats("b", {1}, {0.5F})}})) ==
         Floats{13.5F, 24.5F});
 }
@@ -35,8 +35,8 @@ TEST_CASE("import: other forms of Gemm become a product and a sum") {
 TEST_CASE("import: constants are folded, and equal elements become one value") {
   OnnxHost on;
   const auto graph =
-      on.load({{NodeParts{"Add", {"two", "two"}, {"four"}}, NodeParts{"Mul", {"x", "four"}, {"z"}},
-                NodeParts{"Add", {"z", "four"}, {"y"}}},
+      on.load({{NodeFields{"Add", {"two", "two"}, {"four"}},
+                NodeFields{"Mul", {"x", "four"}, {"z"}}, NodeFields{"Add", {"z", "four"}, {"y"}}},
                {floats("two", {}, {2})}});
   CHECK(on.run(graph) == Floats{8, 12, 16, 20});
   CHECK(graph.nodes().size() == 2);
@@ -46,9 +46,9 @@ TEST_CASE("import: constants are folded, and equal elements become one value") {
 TEST_CASE("import: all missing operators are reported at once, with counts") {
   OnnxHost on;
   const auto failure = failure_of([&] {
-    on.load({{NodeParts{"Strange", {"x"}, {"a"}, {}, "", "my.ops"},
-              NodeParts{"Strange", {"a"}, {"b"}, {}, "", "my.ops"},
-              NodeParts{"Odd", {"b"}, {"y"}, {}, "", "my.ops"}},
+    on.load({{NodeFields{"Strange", {"x"}, {"a"}, {}, "", "my.ops"},
+              NodeFields{"Strange", {"a"}, {"b"}, {}, "", "my.ops"},
+              NodeFields{"Odd", {"b"}, {"y"}, {}, "", "my.ops"}},
              {}});
   });
   CHECK(failure.message.find("my.ops::Strange (2 nodes") != std::string::npos);
@@ -59,14 +59,14 @@ TEST_CASE("import: an operator is found by the user's mapping, and by name, whic
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.map.emplace("my.ops::Strange", "relu");
-  CHECK(on.run(on.load(
-            {{NodeParts{"Neg", {"x"}, {"n"}}, NodeParts{"Strange", {"n"}, {"y"}, {}, "", "my.ops"}},
-             {}},
-            options)) == Floats{0, 0, 0, 0});
+  CHECK(on.run(on.load({{NodeFields{"Neg", {"x"}, {"n"}},
+                         NodeFields{"Strange", {"n"}, {"y"}, {}, "", "my.ops"}},
+                        {}},
+                       options)) == Floats{0, 0, 0, 0});
   std::vector<std::string> notes;
   tenon::onnx::ImportOptions noted;
   noted.note = [&](const std::string& text) { notes.push_back(text); };
-  CHECK(on.run(on.load({{NodeParts{"LeakyRelu", {"x"}, {"y"}, {}, "", "my.ops"}}, {}}, noted)) ==
+  CHECK(on.run(on.load({{NodeFields{"LeakyRelu", {"x"}, {"y"}, {}, "", "my.ops"}}, {}}, noted)) ==
         Floats{1, 2, 3, 4});
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].find("my.ops::LeakyRelu is computed by tenon.leaky_relu") != std::string::npos);
@@ -75,7 +75,7 @@ TEST_CASE("import: an operator is found by the user's mapping, and by name, whic
 TEST_CASE("import: an unsupported attribute is an error that names the attribute and the node") {
   OnnxHost on;
   const auto failure = failure_of([&] {
-    on.load({{NodeParts{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}});
+    on.load({{NodeFields{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}});
   });
   CHECK(failure.message.find("Relu node that produces 'y'") != std::string::npos);
   CHECK(failure.message.find("'colour'") != std::string::npos);
@@ -83,20 +83,20 @@ TEST_CASE("import: an unsupported attribute is an error that names the attribute
 
 TEST_CASE("import: functions are inlined with their callers' attributes") {
   OnnxHost on;
-  const onnx_bytes::FunctionParts function{
+  const onnx_bytes::FunctionFields function{
       "my.ops",
       "Rows",
       {"in"},
       {"out"},
       {"which"},
-      {NodeParts{"Softmax", {"in"}, {"s"}, {reference("axis", "which")}},
-       NodeParts{"Sub", {"s", "s"}, {"zero"}}, NodeParts{"Add", {"in", "zero"}, {"out"}}}};
+      {NodeFields{"Softmax", {"in"}, {"s"}, {reference("axis", "which")}},
+       NodeFields{"Sub", {"s", "s"}, {"zero"}}, NodeFields{"Add", {"in", "zero"}, {"out"}}}};
   const Written written{
-      {NodeParts{"Rows", {"x"}, {"y"}, {integer("which", 0)}, "", "my.ops"}}, {}, {function}};
+      {NodeFields{"Rows", {"x"}, {"y"}, {integer("which", 0)}, "", "my.ops"}}, {}, {function}};
   CHECK(on.run(on.load(written)) == Floats{1, 2, 3, 4});
   CHECK(on.load(written).nodes()[0].op == "softmax");
   const auto failure = failure_of([&] {
-    on.load({{NodeParts{"Rows", {"x"}, {"y"}, {}, "", "my.ops"}}, {}, {function}});
+    on.load({{NodeFields{"Rows", {"x"}, {"y"}, {}, "", "my.ops"}}, {}, {function}});
   });
   CHECK(failure.message.find("'which' is missing; its function requires it") != std::string::npos);
 }
@@ -106,8 +106,8 @@ TEST_CASE("import: computed shapes are known to the plan, for any sizes") {
   // x [n, m] -> [m, n], by Shape, Gather, Concat and Reshape
   const auto indices = onnx_bytes::tensor(
       "swap", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{1, 0})));
-  Written written{{NodeParts{"Shape", {"x"}, {"s"}}, NodeParts{"Gather", {"s", "swap"}, {"t"}},
-                   NodeParts{"Reshape", {"x", "t"}, {"y"}}},
+  Written written{{NodeFields{"Shape", {"x"}, {"s"}}, NodeFields{"Gather", {"s", "swap"}, {"t"}},
+                   NodeFields{"Reshape", {"x", "t"}, {"y"}}},
                   {indices}};
   written.x = {{-1, "n"}, {-1, "m"}};
   const auto graph = on.load(written);
@@ -121,7 +121,7 @@ TEST_CASE("import: computed shapes are known to the plan, for any sizes") {
 
 TEST_CASE("import: user-provided input shapes and constants") {
   OnnxHost on;
-  const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {}, {{-1, "n"}, {2, ""}}};
+  const Written written{{NodeFields{"Relu", {"x"}, {"y"}}}, {}, {}, {{-1, "n"}, {2, ""}}};
   tenon::onnx::ImportOptions options;
   options.shapes.emplace("x", tenon::Shape{7, 2});
   CHECK(on.load(written, options).inputs()[0].shape == tenon::Shape{7, 2});

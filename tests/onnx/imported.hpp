@@ -13,7 +13,7 @@
 
 namespace imported {
 
-using onnx_bytes::NodeParts;
+using onnx_bytes::NodeFields;
 
 /// An attribute that refers to the function caller's attribute of another name.
 inline std::string reference(const std::string& name, const std::string& outer) {
@@ -30,13 +30,13 @@ inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims,
 
 /// A model from x, [2, 2], to y.
 struct Written {
-  std::vector<NodeParts> nodes;
+  std::vector<NodeFields> nodes;
   onnx_bytes::Texts initializers{};
-  std::vector<onnx_bytes::FunctionParts> functions{};
+  std::vector<onnx_bytes::FunctionFields> functions{};
   std::vector<onnx_bytes::Dim> x{{2}, {2}};
 
   std::string bytes() const {
-    onnx_bytes::ModelParts model;
+    onnx_bytes::ModelFields model;
     model.graph.nodes = nodes;
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, x))};
     model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};

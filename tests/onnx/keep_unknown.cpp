@@ -18,10 +18,10 @@ Written strange() {
                                                to.add_bytes(4, "fast");
                                              })),
       onnx_bytes::message_attribute("table", 4, 5, small)};
-  return {{NodeParts{"Relu", {"x"}, {"r"}},
-           NodeParts{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
-           NodeParts{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"},
-           NodeParts{"Neg", {"c"}, {"y"}}},
+  return {{NodeFields{"Relu", {"x"}, {"r"}},
+           NodeFields{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
+           NodeFields{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"},
+           NodeFields{"Neg", {"c"}, {"y"}}},
           {floats("w", {2}, {1, 2})}};
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("keep unknown: consumers are imported if the model declares the value'
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
-  onnx_bytes::ModelParts model;
+  onnx_bytes::ModelFields model;
   model.graph.nodes = {{"Strange", {"x"}, {"a"}, {}, "", "my.ops"}, {"Neg", {"a"}, {"y"}}};
   model.graph.inputs = {onnx_bytes::value("x")};
   model.graph.outputs = {onnx_bytes::value("y"),
@@ -81,9 +81,9 @@ TEST_CASE("keep unknown: a node with a subgraph cannot be kept") {
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
-  const auto inner = onnx_bytes::message_attribute("body", 5, 6, onnx_bytes::GraphParts{}.bytes());
+  const auto inner = onnx_bytes::message_attribute("body", 5, 6, onnx_bytes::GraphFields{}.bytes());
   const auto failure = failure_of([&] {
-    on.load({{NodeParts{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options);
+    on.load({{NodeFields{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options);
   });
   CHECK_MESSAGE(failure.message.find(
                     "my.ops::Strange node 's': its attribute 'body' has a type that parameters do "
@@ -95,17 +95,17 @@ TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the re
   OnnxHost on;
   tenon::onnx::ImportOptions options;
   options.keep_unknown = true;
-  const onnx_bytes::GraphParts then{
+  const onnx_bytes::GraphFields then{
       {{"Stranger", {"x"}, {"r"}, {}, "in", "my.ops"}}, {}, {onnx_bytes::value("r")}};
-  const onnx_bytes::GraphParts otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, {onnx_bytes::value("r2")}};
-  const NodeParts choice{"If",
-                         {"c"},
-                         {"z"},
-                         {onnx_bytes::message_attribute("then_branch", 5, 6, then.bytes()),
-                          onnx_bytes::message_attribute("else_branch", 5, 6, otherwise.bytes())}};
-  const Written written{{NodeParts{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
-                         NodeParts{"Greater", {"s", "zero"}, {"c"}}, choice,
-                         NodeParts{"Strange", {"z"}, {"y"}, {}, "out", "my.ops"}},
+  const onnx_bytes::GraphFields otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, {onnx_bytes::value("r2")}};
+  const NodeFields choice{"If",
+                          {"c"},
+                          {"z"},
+                          {onnx_bytes::message_attribute("then_branch", 5, 6, then.bytes()),
+                           onnx_bytes::message_attribute("else_branch", 5, 6, otherwise.bytes())}};
+  const Written written{{NodeFields{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
+                         NodeFields{"Greater", {"s", "zero"}, {"c"}}, choice,
+                         NodeFields{"Strange", {"z"}, {"y"}, {}, "out", "my.ops"}},
                         {floats("zero", {}, {0})}};
   const auto failure = failure_of([&] { on.load(written, options); });
   CHECK(failure.kind == 3);
@@ -117,9 +117,9 @@ TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the re
 
 TEST_CASE("import: prefers the model's function to a plugin's operator on request") {
   OnnxHost on;
-  const onnx_bytes::FunctionParts relu{"",      "Relu", {"in"},
-                                       {"out"}, {},     {NodeParts{"Add", {"in", "in"}, {"out"}}}};
-  const Written written{{NodeParts{"Relu", {"x"}, {"y"}}}, {}, {relu}};
+  const onnx_bytes::FunctionFields relu{
+      "", "Relu", {"in"}, {"out"}, {}, {NodeFields{"Add", {"in", "in"}, {"out"}}}};
+  const Written written{{NodeFields{"Relu", {"x"}, {"y"}}}, {}, {relu}};
   CHECK(on.run(on.load(written)) == std::vector<float>{1, 2, 3, 4});
   tenon::onnx::ImportOptions options;
   options.prefer_functions = true;

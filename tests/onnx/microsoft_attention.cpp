@@ -12,7 +12,7 @@ using imported::integer;
 using imported::OnnxHost;
 using imported::Written;
 using onnx_bytes::Dims;
-using onnx_bytes::NodeParts;
+using onnx_bytes::NodeFields;
 using onnx_bytes::Texts;
 using Values = std::vector<float>;
 
@@ -33,17 +33,17 @@ Values pattern(int period) {
   for (int i = 0; i < 48; ++i) values.push_back(static_cast<float>(i % period - 2) / 2);
   return values;
 }
-NodeParts microsoft(const std::string& type, const Texts& inputs, const Texts& outputs,
-                    const Texts& attributes) {
+NodeFields microsoft(const std::string& type, const Texts& inputs, const Texts& outputs,
+                     const Texts& attributes) {
   return {type, inputs, outputs, attributes, "", "com.microsoft"};
 }
 
-void check(const Written& written, const Values& wanted) {
+void check(const Written& written, const Values& expected) {
   OnnxHost on;
   const auto made = on.run(on.load(written));
-  REQUIRE(made.size() == wanted.size());
+  REQUIRE(made.size() == expected.size());
   for (std::size_t i = 0; i < made.size(); ++i)
-    CHECK(made[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+    CHECK(made[i] == doctest::Approx(expected[i]).epsilon(1e-5));
 }
 
 /// Two samples of one step. Of the three rows of their pasts, 1 and 3 are valid, which the input x
@@ -66,7 +66,7 @@ Written decoder(const std::string& y, const Texts& attributes, const std::string
 }
 
 /// One sample of two steps, from x, with additional inputs `more`.
-Written steps(const NodeParts& node, const Texts& more) {
+Written steps(const NodeFields& node, const Texts& more) {
   Written written{.nodes = {{"Unsqueeze", {"x", "zeros"}, {"q"}},
                             {"Unsqueeze", {"q", "zeros"}, {"heads"}},
                             node},

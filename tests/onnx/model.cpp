@@ -106,11 +106,11 @@ TEST_CASE("read_model: types of values other than tensors") {
                      inner.add_message(2, tensor_type(1, {}));
                    }));
   });
-  ModelParts parts;
-  parts.graph.inputs = {value("s", wrap(4, tensor_type(7, {{5}}))),
-                        value("o", wrap(9, wrap(4, tensor_type(1, {})))), value("m", map),
-                        message([](auto& to) { to.add_string(1, "untyped"); })};
-  const auto model = read(parts.bytes());
+  ModelFields fields;
+  fields.graph.inputs = {value("s", wrap(4, tensor_type(7, {{5}}))),
+                         value("o", wrap(9, wrap(4, tensor_type(1, {})))), value("m", map),
+                         message([](auto& to) { to.add_string(1, "untyped"); })};
+  const auto model = read(fields.bytes());
   const auto& inputs = model.graph.inputs;
   CHECK(inputs[0].type->kind == proto::TypeKind::sequence);
   CHECK(inputs[0].type->element->dims[0].size == 5);

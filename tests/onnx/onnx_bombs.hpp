@@ -22,7 +22,7 @@ inline std::string repeated(std::uint32_t field, std::size_t bytes,
 /// Models of about this size.
 inline std::vector<Bomb> all(std::size_t bytes) {
   using namespace onnx_bytes;
-  const auto graph = [](const std::string& fields) { return ModelParts().around(fields); };
+  const auto graph = [](const std::string& fields) { return ModelFields().around(fields); };
   const auto node = [&](const std::string& fields) {
     return graph(message([&](auto& to) { to.add_message(1, fields); }));
   };
@@ -52,7 +52,7 @@ inline std::vector<Bomb> all(std::size_t bytes) {
              to.add_message(1, message([&](auto& type) { type.add_message(2, shape); }));
            })),
            false},
-          {"functions", ModelParts().bytes() +
+          {"functions", ModelFields().bytes() +
                             message([&](auto& to) { to.add_message(25, repeated(7, bytes)); })}};
 }
 

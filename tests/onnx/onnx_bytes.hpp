@@ -106,7 +106,7 @@ inline std::string message_attribute(const std::string& name, std::int32_t kind,
   return attribute(name, kind, message([&](auto& to) { to.add_message(number, bytes); }));
 }
 
-struct NodeParts {
+struct NodeFields {
   std::string type;
   Texts inputs{}, outputs{};
   Texts attributes{};  // serialized
@@ -124,8 +124,8 @@ struct NodeParts {
   }
 };
 
-struct GraphParts {
-  std::vector<NodeParts> nodes{};
+struct GraphFields {
+  std::vector<NodeFields> nodes{};
   Texts inputs{}, outputs{}, initializers{}, sparse_initializers{};  // serialized
   std::string name = "graph";
   std::string bytes() const {
@@ -147,10 +147,10 @@ inline std::string opset(const std::string& domain, std::int64_t version) {
   });
 }
 
-struct FunctionParts {
+struct FunctionFields {
   std::string domain, name;
   Texts inputs{}, outputs{}, attributes{};
-  std::vector<NodeParts> nodes{};
+  std::vector<NodeFields> nodes{};
   Texts defaults{};  // serialized
   std::string overload{};
   std::string bytes() const {
@@ -168,9 +168,9 @@ struct FunctionParts {
   }
 };
 
-struct ModelParts {
-  GraphParts graph{};
-  std::vector<FunctionParts> functions{};
+struct ModelFields {
+  GraphFields graph{};
+  std::vector<FunctionFields> functions{};
   std::vector<std::pair<std::string, std::int64_t>> opsets{{"", 17}};
   std::int64_t ir = 8;
   std::string bytes() const { return around(graph.bytes()); }
@@ -206,13 +206,13 @@ inline tenon::onnx::Model read(const std::string& bytes,
 }
 
 /// A model with something of everything.
-inline ModelParts sample() {
+inline ModelFields sample() {
   using namespace std::string_literals;
-  const GraphParts branch{
+  const GraphFields branch{
       {{"Identity", {"x"}, {"branch_y"}}}, {}, {value("branch_y")}, {}, {}, "branch"};
   const auto small = tensor("", 1, {2}, raw_data(raw<float>({1, 2})));
-  ModelParts parts;
-  parts.graph.nodes = {
+  ModelFields model;
+  model.graph.nodes = {
       {"Conv",
        {"x", "w", ""},
        {"c"},
@@ -241,18 +241,18 @@ inline ModelParts sample() {
        "odd",
        "my.ops"},
       {"Twice", {"c"}, {"t"}, {}, "", "local"}};
-  parts.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {3}, {-1}})),
+  model.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {3}, {-1}})),
                         value("flag", tensor_type(9, {})), value("w", tensor_type(1, {{2}}))};
-  parts.graph.outputs = {value("t"), value("z")};
-  parts.graph.initializers = {tensor("w", 1, {2}, raw_data(raw<float>({3, 4}))),
+  model.graph.outputs = {value("t"), value("z")};
+  model.graph.initializers = {tensor("w", 1, {2}, raw_data(raw<float>({3, 4}))),
                               tensor("ints", 7, {3}, message([](auto& to) {
                                        const std::int64_t values[] = {1, -2, 3};
                                        to.add_packed_int64(7, std::begin(values), std::end(values));
                                      }))};
-  parts.graph.sparse_initializers = {
+  model.graph.sparse_initializers = {
       sparse(tensor("s", 1, {2}, raw_data(raw<float>({5, 6}))),
              tensor("", 7, {2, 2}, raw_data(raw<std::int64_t>({0, 1, 2, 0}))), {3, 2})};
-  parts.functions = {{"local",
+  model.functions = {{"local",
                       "Twice",
                       {"a"},
                       {"b"},
@@ -261,8 +261,8 @@ inline ModelParts sample() {
                                                                to.add_string(21, "k");
                                                              }))}}},
                       {int_attribute("n", 5)}}};
-  parts.opsets = {{"", 17}, {"my.ops", 2}, {"local", 1}};
-  return parts;
+  model.opsets = {{"", 17}, {"my.ops", 2}, {"local", 1}};
+  return model;
 }
 
 }  // namespace onnx_bytes

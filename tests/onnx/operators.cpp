@@ -17,7 +17,7 @@ namespace operator_tests {
 namespace {
 
 using onnx_bytes::Dims;
-using onnx_bytes::NodeParts;
+using onnx_bytes::NodeFields;
 using onnx_bytes::Texts;
 using Values = std::vector<float>;
 
@@ -57,8 +57,8 @@ struct OperatorHost {
     options.search_defaults = false;
     return options;
   }
-  tenon::Graph load(const std::vector<NodeParts>& nodes, const Texts& initializers) {
-    onnx_bytes::ModelParts model;
+  tenon::Graph load(const std::vector<NodeFields>& nodes, const Texts& initializers) {
+    onnx_bytes::ModelFields model;
     model.graph.nodes = nodes;
     model.graph.inputs = {onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{2}, {2}}))};
     model.graph.outputs = {onnx_bytes::value("y", onnx_bytes::tensor_type(1, {}))};
@@ -69,7 +69,7 @@ struct OperatorHost {
     std::ofstream(path, std::ios::binary) << model.bytes();
     return tenon::onnx::load(host, path);
   }
-  tenon::Tensor run(const std::vector<NodeParts>& nodes, const Texts& initializers) {
+  tenon::Tensor run(const std::vector<NodeFields>& nodes, const Texts& initializers) {
     return tenon::Session(load(nodes, initializers))
         .run({{"x", tenon::Tensor::from({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2})}})
         .at("y");
@@ -84,7 +84,7 @@ struct Recorded {
   Texts inputs;
   Texts attributes;
   Texts initializers;
-  Values wanted;
+  Values expected;
 };
 
 void check_all(const std::vector<Recorded>& cases, const std::string& domain) {
@@ -93,9 +93,9 @@ void check_all(const std::vector<Recorded>& cases, const std::string& domain) {
     CAPTURE(each.type);
     const auto made =
         on.run({{each.type, each.inputs, {"y"}, each.attributes, "", domain}}, each.initializers);
-    REQUIRE(made.size() == static_cast<std::int64_t>(each.wanted.size()));
-    for (std::size_t i = 0; i < each.wanted.size(); ++i)
-      CHECK(made.values<float>()[i] == doctest::Approx(each.wanted[i]).epsilon(1e-5));
+    REQUIRE(made.size() == static_cast<std::int64_t>(each.expected.size()));
+    for (std::size_t i = 0; i < each.expected.size(); ++i)
+      CHECK(made.values<float>()[i] == doctest::Approx(each.expected[i]).epsilon(1e-5));
   }
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("com.microsoft: operators match onnxruntime") {
 
 TEST_CASE("com.microsoft: attention and rotary embeddings match onnxruntime") {
   OperatorHost on;
-  const NodeParts batch{"Unsqueeze", {"x", "first"}, {"q"}};
+  const NodeFields batch{"Unsqueeze", {"x", "first"}, {"q"}};
   const auto first = integers("first", {1}, {0});
   const auto attended = on.run({batch,
                                 {"MultiHeadAttention",
@@ -144,9 +144,9 @@ TEST_CASE("com.microsoft: attention and rotary embeddings match onnxruntime") {
                                  "",
                                  "com.microsoft"}},
                                {first});
-  const Values wanted{1, 2, 2.995055F, 3.999329F};
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    CHECK(attended.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+  const Values expected{1, 2, 2.995055F, 3.999329F};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(attended.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-5));
   const auto turned = on.run(
       {batch, {"RotaryEmbedding", {"q", "from", "cos", "sin"}, {"y"}, {}, "", "com.microsoft"}},
       {first, integers("from", {1}, {1}), reals("cos", {3, 1}, {1, 0.5F, 0.25F}),
@@ -156,12 +156,12 @@ TEST_CASE("com.microsoft: attention and rotary embeddings match onnxruntime") {
 }
 
 TEST_CASE("import Einsum: products, sums and diagonals") {
-  const auto einsum = [](const std::string& equation, const Texts& inputs, const Values& wanted) {
+  const auto einsum = [](const std::string& equation, const Texts& inputs, const Values& expected) {
     return Recorded{"Einsum",
                     inputs,
                     {text("equation", equation)},
                     {reals("w", {2, 2}, {1, 0, 2, 1}), reals("v", {2}, {1, -1})},
-                    wanted};
+                    expected};
   };
   check_all(
       {einsum("ij,kj->ik", {"x", "w"}, {1, 4, 3, 10}),
@@ -275,7 +275,7 @@ TEST_CASE("import: large integers, ignored classes and numeric masks follow ONNX
 
 TEST_CASE("import: sizes that are too large for the file, or invalid, are rejected") {
   OperatorHost on;
-  const auto refused = [&](const NodeParts& node, const Texts& initializers) {
+  const auto refused = [&](const NodeFields& node, const Texts& initializers) {
     return failure_of([&] { on.load({node}, initializers); }).message;
   };
   CHECK(refused({"MatMulNBits",
@@ -306,14 +306,14 @@ TEST_CASE(
     "import MeanVarianceNormalization: precise for numbers that are large compared with their "
     "differences") {
   OperatorHost on;
-  const NodeParts even{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0, 1})}};
-  const auto check = [&](const tenon::Tensor& made, const Values& wanted) {
+  const NodeFields even{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0, 1})}};
+  const auto check = [&](const tenon::Tensor& made, const Values& expected) {
     for (std::size_t i = 0; i < 4; ++i)
-      CHECK(made.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
+      CHECK(made.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-5));
   };
-  const Values wanted{-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F};
-  check(on.run({even}, {reals("a", {2, 2}, {4001, 4002, 4003, 4004})}), wanted);
-  check(on.run({{"Add", {"x", "large"}, {"a"}}, even}, {reals("large", {}, {4000})}), wanted);
+  const Values expected{-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F};
+  check(on.run({even}, {reals("a", {2, 2}, {4001, 4002, 4003, 4004})}), expected);
+  check(on.run({{"Add", {"x", "large"}, {"a"}}, even}, {reals("large", {}, {4000})}), expected);
   for (const float constant : {0.1F, 1000.1F, 7.3e6F}) {
     check(on.run({even}, {reals("a", {2, 2}, {constant, constant, constant, constant})}),
           {0, 0, 0, 0});
@@ -346,10 +346,10 @@ TEST_CASE("import GroupNormalization: one scale per group before opset 21, then 
   const auto grouped = made(18, {reals("scale", {2}, {2, 3}), reals("bias", {2}, {10, 20})});
   const auto each =
       made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {10, 10, 20, 20})});
-  const Values wanted{8.00004F, 11.99996F, 17.00006F, 22.99994F};
+  const Values expected{8.00004F, 11.99996F, 17.00006F, 22.99994F};
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK(grouped.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
-    CHECK(each.values<float>()[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
+    CHECK(grouped.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+    CHECK(each.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
   }
   const auto refusal = failure_of([&] {
                          made(18, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {2}, {1, 2})});

@@ -28,13 +28,13 @@ void check_all(const std::vector<Refusal>& refusals) {
 }
 
 std::string with_graph(const std::string& graph) {
-  return ModelParts().around(graph);
+  return ModelFields().around(graph);
 }
 std::string with_node(const std::string& node) {
   return with_graph(message([&](auto& to) { to.add_message(1, node); }));
 }
 std::string with_attribute(const std::string& attribute) {
-  return with_node(NodeParts{"Op", {}, {}, {attribute}}.bytes());
+  return with_node(NodeFields{"Op", {}, {}, {attribute}}.bytes());
 }
 std::string with_tensor(const std::string& tensor) {
   return with_graph(message([&](auto& to) { to.add_message(5, tensor); }));
@@ -43,19 +43,19 @@ std::string with_input(const std::string& type) {
   return with_graph(message([&](auto& to) { to.add_message(11, value("x", type)); }));
 }
 std::string versions(std::int64_t ir, std::int64_t opset) {
-  ModelParts parts;
-  parts.ir = ir, parts.opsets = {{"", opset}};
-  return parts.bytes();
+  ModelFields model;
+  model.ir = ir, model.opsets = {{"", opset}};
+  return model.bytes();
 }
 
 }  // namespace
 
 TEST_CASE("invalid models: other kinds of files") {
-  const auto fields = [](std::initializer_list<int> wanted) {
+  const auto fields = [](std::initializer_list<int> numbers) {
     return message([&](auto& to) {
-      for (const int field : wanted)
+      for (const int field : numbers)
         field == 1   ? to.add_int64(1, 8)
-        : field == 7 ? to.add_message(7, GraphParts().bytes())
+        : field == 7 ? to.add_message(7, GraphFields().bytes())
                      : to.add_message(8, opset("", 17));
     });
   };
@@ -100,10 +100,11 @@ TEST_CASE("invalid models: malformed protobuf") {
       {"group", "\x0b\x0c"s, "field 1 has wire type 3"},
       {"wire type 7", "\x0f"s, "field 1 has wire type 7"},
       {"cut float", with_attribute("\x15\x00\x00"s), "field 2 has 4 bytes, but 2 are left"},
-      {"text for a number", message([](auto& to) { to.add_string(1, "8"); }) + ModelParts().bytes(),
+      {"text for a number",
+       message([](auto& to) { to.add_string(1, "8"); }) + ModelFields().bytes(),
        "ir_version (field 1) has the wrong wire type (bytes)"},
       {"number for a graph",
-       message([](auto& to) { to.add_int64(7, 8); }) + ModelParts().around(""), "it has 2 graphs"},
+       message([](auto& to) { to.add_int64(7, 8); }) + ModelFields().around(""), "it has 2 graphs"},
       {"number for a text", with_node(message([](auto& to) { to.add_int64(4, 8); })),
        "op_type (field 4) has the wrong wire type (an integer)"},
       {"32 bits for a number",
@@ -122,24 +123,24 @@ TEST_CASE("invalid models: inconsistent nodes, attributes and names") {
   const auto number = [](std::uint32_t field) {
     return message([&](auto& to) { to.add_int64(field, 5); });
   };
-  GraphParts twice;
+  GraphFields twice;
   twice.nodes = {{"A", {}, {"y"}, {}, "one"}, {"B", {}, {"y"}, {}, "two"}};
-  GraphParts over_input;
+  GraphFields over_input;
   over_input.nodes = {{"A", {}, {"x"}}}, over_input.inputs = {value("x")};
-  GraphParts over_initializer;
+  GraphFields over_initializer;
   over_initializer.nodes = {{"A", {}, {"w"}}},
   over_initializer.initializers = {tensor("w", 1, {0}, "")};
-  GraphParts two_inputs;
+  GraphFields two_inputs;
   two_inputs.inputs = {value("x"), value("x")};
-  GraphParts two_tensors;
+  GraphFields two_tensors;
   two_tensors.initializers = {tensor("w", 1, {0}, ""), tensor("w", 1, {0}, "")};
-  GraphParts nameless;
+  GraphFields nameless;
   nameless.initializers = {tensor("", 1, {0}, "")};
   std::vector<std::string> many(20, int_attribute("same", 1));
   check_all({
       {"no operator", with_node(message([](auto& to) { to.add_string(3, "n1"); })),
        "node 'n1' has no op_type"},
-      {"name not UTF-8", with_node(NodeParts{"Op", {"a\xff"}}.bytes()),
+      {"name not UTF-8", with_node(NodeFields{"Op", {"a\xff"}}.bytes()),
        "input 'a\\xff' is not valid UTF-8 (a node at byte"},
       {"dimension not UTF-8", with_input(tensor_type(1, {{-1, "\xc0\x80"}})),
        "dim_param '\\xc0\\x80' is not valid UTF-8"},
@@ -156,9 +157,9 @@ TEST_CASE("invalid models: inconsistent nodes, attributes and names") {
       {"reference outside of functions", with_attribute(attribute("axis", 2, reference)),
        "refers to function attribute 'k' outside of a function"},
       {"same attributes",
-       with_node(NodeParts{"Op", {}, {}, {int_attribute("a", 1), int_attribute("a", 2)}}.bytes()),
+       with_node(NodeFields{"Op", {}, {}, {int_attribute("a", 1), int_attribute("a", 2)}}.bytes()),
        "duplicate attribute 'a'"},
-      {"same attributes among many", with_node(NodeParts{"Op", {}, {}, many}.bytes()),
+      {"same attributes among many", with_node(NodeFields{"Op", {}, {}, many}.bytes()),
        "duplicate attribute 'same'"},
       {"same outputs", with_graph(twice.bytes()),
        "output 'y' of node 'two' (B) reuses the name of an earlier value (the graph at byte"},
@@ -254,11 +255,11 @@ TEST_CASE("invalid models: types, and excessive nesting") {
     type = message([&](auto& to) {
       to.add_message(4, message([&](auto& inner) { inner.add_message(1, type); }));
     });
-  GraphParts graph;
+  GraphFields graph;
   std::string nested = graph.bytes();
   for (int i = 0; i < 5000; ++i)
     nested = message([&](auto& to) {
-      to.add_message(1, NodeParts{"If", {}, {}, {message_attribute("b", 5, 6, nested)}}.bytes());
+      to.add_message(1, NodeFields{"If", {}, {}, {message_attribute("b", 5, 6, nested)}}.bytes());
     });
   const auto both =
       tensor_type(1, {}) + message([](auto& to) { to.add_message(4, std::string()); });
@@ -281,19 +282,19 @@ TEST_CASE("invalid models: types, and excessive nesting") {
 }
 
 TEST_CASE("invalid models: duplicate and recursive functions") {
-  const auto with = [](std::vector<FunctionParts> functions) {
-    ModelParts parts;
-    parts.functions = std::move(functions);
-    return parts.bytes();
+  const auto with = [](std::vector<FunctionFields> functions) {
+    ModelFields model;
+    model.functions = std::move(functions);
+    return model.bytes();
   };
   const auto calls = [](const std::string& name, const std::string& callee) {
-    return FunctionParts{"f", name, {"x"}, {"y"}, {}, {{callee, {"x"}, {"y"}, {}, "", "f"}}};
+    return FunctionFields{"f", name, {"x"}, {"y"}, {}, {{callee, {"x"}, {"y"}, {}, "", "f"}}};
   };
-  GraphParts branch;
+  GraphFields branch;
   branch.nodes = {{"A", {}, {}, {}, "", "f"}};
-  const FunctionParts inside{
+  const FunctionFields inside{
       "f", "A", {}, {}, {}, {{"If", {}, {}, {message_attribute("b", 5, 6, branch.bytes())}}}};
-  std::vector<FunctionParts> chain, ring;
+  std::vector<FunctionFields> chain, ring;
   for (int i = 0; i < 3000; ++i) chain.push_back(calls(std::to_string(i), std::to_string(i + 1)));
   ring = chain;
   ring.back().nodes[0].type = "0";
@@ -309,10 +310,10 @@ TEST_CASE("invalid models: duplicate and recursive functions") {
       {"a ring of 3000", with(ring), "calls ... calls '"},
       {"twice", with({calls("A", "B"), calls("A", "C")}), "duplicate function 'f::A'"},
       {"no name", with({calls("", "B")}), "it has no name (a function at byte"},
-      {"same inputs", with({FunctionParts{"f", "A", {"x", "x"}}}),
+      {"same inputs", with({FunctionFields{"f", "A", {"x", "x"}}}),
        "function 'A' has duplicate input 'x'"},
       {"same attributes",
-       with({FunctionParts{"f", "A", {}, {}, {"k"}, {}, {int_attribute("k", 1)}}}),
+       with({FunctionFields{"f", "A", {}, {}, {"k"}, {}, {int_attribute("k", 1)}}}),
        "function 'A' has duplicate attribute 'k'"},
   });
 }

@@ -21,10 +21,10 @@ using Texts = std::vector<std::string>;
 using ElementTypes = std::map<std::string, DType, std::less<>>;
 
 inline Texts split(const std::string& text, char by) {
-  Texts parts;
+  Texts fields;
   std::istringstream in(text == "-" ? "" : text);
-  for (std::string part; std::getline(in, part, by);) parts.push_back(part);
-  return parts;
+  for (std::string part; std::getline(in, part, by);) fields.push_back(part);
+  return fields;
 }
 
 inline DType dtype_of(std::string_view short_name) {

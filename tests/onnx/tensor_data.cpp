@@ -12,9 +12,9 @@ using tenon::onnx::TensorReader;
 namespace {
 
 std::string model_of(const std::string& tensor) {
-  ModelParts parts;
-  parts.graph.initializers = {tensor};
-  return parts.bytes();
+  ModelFields fields;
+  fields.graph.initializers = {tensor};
+  return fields.bytes();
 }
 
 std::string text_of(const std::string& tensor) {
@@ -172,9 +172,9 @@ TEST_CASE("tensor data: aligned raw data is used in place and keeps the file ali
 TEST_CASE("tensor data: sparse initializers become csr") {
   const auto values = tensor("s", 1, {3}, raw_data(raw<float>({5, 6, 7})));
   const auto read_sparse = [](const std::string& bytes, bool text) {
-    ModelParts parts;
-    parts.graph.sparse_initializers = {bytes};
-    const auto model = read(parts.bytes());
+    ModelFields fields;
+    fields.graph.sparse_initializers = {bytes};
+    const auto model = read(fields.bytes());
     const auto tensor = TensorReader(model).read(model.graph.sparse_initializers[0]);
     return text ? tensor.to_string() : std::string();
   };

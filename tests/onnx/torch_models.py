@@ -235,7 +235,7 @@ def check(program, name, folder):
     for number, run in enumerate(runs):
         given = inputs(*run)
         with torch.no_grad():
-            wanted = module(*given)
+            expected = module(*given)
         arguments = [program, "run", path]
         for input_name, tensor in zip(dynamic, given):
             np.save(folder / f"{input_name}.npy", tensor.numpy())
@@ -248,7 +248,7 @@ def check(program, name, folder):
             print(f"{name}: {done.stderr.strip()}")
             return False
         made = {output: np.load(folder / f"{output}.npy") for output in names}
-        for output, tensor in zip(outputs, wanted):
+        for output, tensor in zip(outputs, expected):
             if made[output].shape != tuple(tensor.shape):
                 print(
                     f"{name}: run {number}: {output} is {made[output].shape} and not {tuple(tensor.shape)}"

@@ -128,10 +128,10 @@ class RandomGraph {
     } else {
       std::vector<tenon::Value> inputs{left.value};
       if (below(2) == 0) inputs.push_back(right.value);
-      const auto wanted = size();
+      const auto bytes = size();
       values_.push_back({graph_.add(kind < 7 ? "mix" : "blend", inputs,
-                                    {{"size", wanted}, {"scratch", below(8) == 0 ? size() : 0}}),
-                         wanted});
+                                    {{"size", bytes}, {"scratch", below(8) == 0 ? size() : 0}}),
+                         bytes});
     }
   }
 

@@ -68,7 +68,7 @@ TEST_CASE("loading: hosts of one process share a plugin's code while its file is
 }
 
 TEST_CASE("loading: PluginOptions::cuda is called once, before the first operator is loaded") {
-  for (const bool wanted : {false, true}) {
+  for (const bool confirmed : {false, true}) {
     PluginFolder folder;
     folder.put("split_operator");
     folder.put("split_cuda_kernel");
@@ -77,13 +77,13 @@ TEST_CASE("loading: PluginOptions::cuda is called once, before the first operato
     int asked = 0;
     options.cuda = [&] {
       ++asked;
-      return wanted;
+      return confirmed;
     };
     PluginSet set(options, idle_host());
     set.scan(folder.plugins());
     CHECK(set.catalog().find("split") != nullptr);
     CHECK(asked == 0);
-    CHECK((set.load("split").kernel(TENON_CUDA) != nullptr) == wanted);
+    CHECK((set.load("split").kernel(TENON_CUDA) != nullptr) == confirmed);
     set.load("plain");
     CHECK(asked == 1);
   }

@@ -152,16 +152,17 @@ class Check {
 
   void check_backward() {
     const Array output_grad(outputs_[0].type().dtype, random_doubles(outputs_[0].type().shape, 99));
-    std::vector<bool> wanted(case_.inputs.size());
-    for (const auto which : case_.differentiable) wanted[which] = true;
-    const auto gradients = operator_.backward(case_.inputs, outputs_, {output_grad}, wanted, one());
+    std::vector<bool> requested(case_.inputs.size());
+    for (const auto which : case_.differentiable) requested[which] = true;
+    const auto gradients =
+        operator_.backward(case_.inputs, outputs_, {output_grad}, requested, one());
     require_same_bits(gradients,
-                      operator_.backward(case_.inputs, outputs_, {output_grad}, wanted, four()),
+                      operator_.backward(case_.inputs, outputs_, {output_grad}, requested, four()),
                       "backward on four threads");
     const auto before = random_like(gradients, 55);
     const auto after =
         operator_.accumulates()
-            ? operator_.backward(case_.inputs, outputs_, {output_grad}, wanted, four(), before)
+            ? operator_.backward(case_.inputs, outputs_, {output_grad}, requested, four(), before)
             : std::vector<Array>{};
     for (const auto which : case_.differentiable) {
       const auto expected =
@@ -170,7 +171,7 @@ class Check {
       compare(gradients[which], expected, case_.tolerance, name);
       if (!after.empty())
         compare(after[which], expected, case_.tolerance, "adding to the " + name, before[which]);
-      std::vector<bool> alone(wanted.size());
+      std::vector<bool> alone(requested.size());
       alone[which] = true;
       const auto single = operator_.backward(case_.inputs, outputs_, {output_grad}, alone, one());
       INFO(name << " alone");
@@ -180,7 +181,7 @@ class Check {
         shared >= 0 && may_share(static_cast<std::size_t>(shared))) {
       require_same_bits(
           gradients,
-          operator_.backward_in_place(case_.inputs, outputs_, {output_grad}, wanted, four()),
+          operator_.backward_in_place(case_.inputs, outputs_, {output_grad}, requested, four()),
           "backward in place");
     }
   }

@@ -276,18 +276,18 @@ namespace {
 /// Stores the bytes of a slot in the context.
 std::int32_t keep(tenon_prepare* raw, std::uint32_t slot, std::uint32_t, const char*,
                   std::uint64_t bytes, tenon_fill fill, void* context) {
-  auto& kept = *static_cast<std::vector<std::vector<std::uint8_t>>*>(raw->context);
-  kept.resize(std::max<std::size_t>(kept.size(), slot + 1));
-  kept[slot].resize(bytes);
-  return fill(context, kept[slot].data(), raw->error);
+  auto& prepacked = *static_cast<std::vector<std::vector<std::uint8_t>>*>(raw->context);
+  prepacked.resize(std::max<std::size_t>(prepacked.size(), slot + 1));
+  prepacked[slot].resize(bytes);
+  return fill(context, prepacked[slot].data(), raw->error);
 }
 
 }  // namespace
 
 std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step, int dispatch,
                                                                const Mode& mode) const {
-  std::vector<std::vector<std::uint8_t>> kept;
-  if (mode.constants.empty() || !kernel_->prepare) return kept;
+  std::vector<std::vector<std::uint8_t>> prepacked;
+  if (mode.constants.empty() || !kernel_->prepare) return prepacked;
   std::vector<tenon_type> inputs, outputs;
   for (const auto* array : step.inputs)
     inputs.push_back(raw_type(*array ? array->type() : tenon::TensorType{}));
@@ -302,7 +302,7 @@ std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step,
   Reason reason;
   tenon_prepare io{sizeof io,
                    &reason.raw,
-                   &kept,
+                   &prepacked,
                    static_cast<std::uint32_t>(inputs.size()),
                    static_cast<std::uint32_t>(outputs.size()),
                    dispatch,
@@ -312,13 +312,14 @@ std::vector<std::vector<std::uint8_t>> PluginOperator::prepare(const Step& step,
                    constants.data(),
                    keep};
   reason.check(kernel_->prepare(kernel_object_, &io));
-  return kept;
+  return prepacked;
 }
 
 void PluginOperator::run(Step& step, int dispatch, const Mode& mode) {
-  const auto kept = prepare(step, dispatch, mode);
-  std::vector<const void*> kept_at;
-  for (const auto& memory : kept) kept_at.push_back(memory.empty() ? nullptr : memory.data());
+  const auto prepacked = prepare(step, dispatch, mode);
+  std::vector<const void*> prepacked_pointers;
+  for (const auto& memory : prepacked)
+    prepacked_pointers.push_back(memory.empty() ? nullptr : memory.data());
   std::optional<OnDevice> there;
   if (device_ != nullptr) there.emplace(*device_);
   std::vector<std::vector<RawTensor>> tensors;
@@ -358,8 +359,8 @@ void PluginOperator::run(Step& step, int dispatch, const Mode& mode) {
   call.workspace_size = step.workspace.size();
   call.threads = mode.threads;
   call.dispatch = dispatch;
-  call.kept = kept_at.data();
-  call.kept_count = static_cast<std::uint32_t>(kept_at.size());
+  call.kept = prepacked_pointers.data();
+  call.kept_count = static_cast<std::uint32_t>(prepacked_pointers.size());
   if (there) {
     call.workspace = there->scratch(step.workspace.size());
     call.stream = there->stream();
@@ -451,25 +452,27 @@ std::vector<Array> PluginOperator::forward_in_place(const std::vector<Array>& in
 std::vector<Array> PluginOperator::backward(const std::vector<Array>& inputs,
                                             const std::vector<Array>& outputs,
                                             const std::vector<Array>& output_grads,
-                                            const std::vector<bool>& wanted, const Mode& mode,
+                                            const std::vector<bool>& requested, const Mode& mode,
                                             const std::vector<Array>& add_to) {
-  return run_backward(inputs, outputs, output_grads, wanted, mode, add_to, -1);
+  return run_backward(inputs, outputs, output_grads, requested, mode, add_to, -1);
 }
 
 std::vector<Array> PluginOperator::backward_in_place(const std::vector<Array>& inputs,
                                                      const std::vector<Array>& outputs,
                                                      const std::vector<Array>& output_grads,
-                                                     const std::vector<bool>& wanted,
+                                                     const std::vector<bool>& requested,
                                                      const Mode& mode) {
-  return run_backward(inputs, outputs, output_grads, wanted, mode, {}, manifest_.backward_in_place);
+  return run_backward(inputs, outputs, output_grads, requested, mode, {},
+                      manifest_.backward_in_place);
 }
 
 /// shared: the input whose gradient shares memory with the output's gradient; -1: none.
 std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs,
                                                 const std::vector<Array>& outputs,
                                                 const std::vector<Array>& output_grads,
-                                                const std::vector<bool>& wanted, const Mode& mode,
-                                                const std::vector<Array>& add_to, int shared) {
+                                                const std::vector<bool>& requested,
+                                                const Mode& mode, const std::vector<Array>& add_to,
+                                                int shared) {
   auto read_inputs = inputs, read_outputs = outputs;
   std::vector<Array> grads = output_grads, input_grads(inputs.size());
   grads.resize(outputs.size());
@@ -483,10 +486,10 @@ std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!manifest_.reads_input[std::min(i, manifest_.reads_input.size() - 1)])
       step.unread.push_back(step.inputs[i]);
-    if (wanted[i])
+    if (requested[i])
       input_grads[i] =
           add_to.empty() ? Array(inputs[i].type().dtype, inputs[i].type().shape) : add_to[i];
-    step.writes.push_back(!wanted[i]       ? TENON_WRITE_NONE
+    step.writes.push_back(!requested[i]    ? TENON_WRITE_NONE
                           : add_to.empty() ? TENON_WRITE_TO
                                            : TENON_WRITE_ADD);
   }
@@ -494,12 +497,12 @@ std::vector<Array> PluginOperator::run_backward(const std::vector<Array>& inputs
     if (!manifest_.reads_output[std::min(i, manifest_.reads_output.size() - 1)])
       step.unread.push_back(step.outputs[i]);
   const auto place = static_cast<std::size_t>(shared);
-  if (shared >= 0 && wanted[place]) {
+  if (shared >= 0 && requested[place]) {
     step.input_grads[place] = step.output_grads[0];
     step.writes[place] = TENON_WRITE_IN_PLACE;
   }
   run(step, TENON_BACKWARD, mode);
   require_unchanged(inputs, read_inputs);
-  if (shared >= 0 && wanted[place]) input_grads[place] = grads[0];
+  if (shared >= 0 && requested[place]) input_grads[place] = grads[0];
   return input_grads;
 }

@@ -45,18 +45,18 @@ class PluginOperator {
   std::vector<Array> forward_in_place(const std::vector<Array>& inputs, std::size_t shared,
                                       std::vector<Array>& states, const Mode& mode);
 
-  /// Gradients of the inputs marked in `wanted`; the others are empty. output_grads are those of
+  /// Gradients of the inputs marked in `requested`; the others are empty. output_grads are those of
   /// the first outputs; missing and empty ones are zero.
   std::vector<Array> backward(const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                               const std::vector<Array>& output_grads,
-                              const std::vector<bool>& wanted, const Mode& mode,
+                              const std::vector<bool>& requested, const Mode& mode,
                               const std::vector<Array>& add_to = {});
 
   /// The gradient of the input that may share memory with the output's gradient.
   std::vector<Array> backward_in_place(const std::vector<Array>& inputs,
                                        const std::vector<Array>& outputs,
                                        const std::vector<Array>& output_grads,
-                                       const std::vector<bool>& wanted, const Mode& mode);
+                                       const std::vector<bool>& requested, const Mode& mode);
 
   std::vector<Array> make_states(const std::vector<Array>& inputs) const;
 
@@ -71,7 +71,7 @@ class PluginOperator {
   std::vector<Array> run_backward(const std::vector<Array>& inputs,
                                   const std::vector<Array>& outputs,
                                   const std::vector<Array>& output_grads,
-                                  const std::vector<bool>& wanted, const Mode& mode,
+                                  const std::vector<bool>& requested, const Mode& mode,
                                   const std::vector<Array>& add_to, int shared);
   void run(Step& step, int dispatch, const Mode& mode);
   std::vector<std::vector<std::uint8_t>> prepare(const Step& step, int dispatch,

@@ -110,8 +110,8 @@ def cases():
     ]
 
 
-def dtype_for(info, wanted=DTYPES):
-    return next((dtype for dtype in wanted if dtype in info["types"]), "int64")
+def dtype_for(info, dtypes=DTYPES):
+    return next((dtype for dtype in dtypes if dtype in info["types"]), "int64")
 
 
 def leaves(args):

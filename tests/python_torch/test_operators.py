@@ -284,11 +284,13 @@ def test_compiles_to_code_where_parameters_are_called_as_torch_calls_its_own():
 
     tensors = [torch.randn(2, 1, 3, 3), torch.randn(2), torch.randn(2)]
     data = torch.randn(3, 1, 8, 8)
-    wanted = [each.requires_grad_() for each in tensors]
+    parameters = [each.requires_grad_() for each in tensors]
     compiled = torch.compile(function, fullgraph=True)  # by inductor
-    torch.testing.assert_close(compiled(data, *wanted), function(data, *wanted))
-    ours = torch.autograd.grad(compiled(data, *wanted), wanted)
-    for mine, its in zip(ours, torch.autograd.grad(function(data, *wanted), wanted), strict=True):
+    torch.testing.assert_close(compiled(data, *parameters), function(data, *parameters))
+    ours = torch.autograd.grad(compiled(data, *parameters), parameters)
+    for mine, its in zip(
+        ours, torch.autograd.grad(function(data, *parameters), parameters), strict=True
+    ):
         torch.testing.assert_close(mine, its)
 
 

@@ -127,8 +127,8 @@ TEST_CASE_TEMPLATE(
           const auto out_dtype = boolean ? DType::boolean : dtype;
           Tensor left(dtype, left_dims, some_values(count(left_dims), 1), layout),
               right(dtype, right_dims, some_values(count(right_dims), 2), layout);
-          Tensor wanted(out_dtype, out_dims, some_values(count(out_dims), 3)), found = wanted;
-          REQUIRE(instance.forward({&left, &right}, wanted, write) == "");
+          Tensor expected(out_dtype, out_dims, some_values(count(out_dims), 3)), found = expected;
+          REQUIRE(instance.forward({&left, &right}, expected, write) == "");
           for (const bool wide : {false, true}) {
             Tensor result = found;
             run_forward(Class{}, dtype, job_of(result.raw(), write, {left.raw(), right.raw()}),
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE(
             CAPTURE(static_cast<int>(dtype));
             CAPTURE(static_cast<int>(layout));
             CAPTURE(wide);
-            CHECK(result.values() == wanted.values());
+            CHECK(result.values() == expected.values());
             CHECK(result.fenced());
           }
         }
@@ -154,14 +154,14 @@ TEST_CASE("device threads process 16 bytes at once if everything is contiguous")
           Aligned left(Tensor(dtype, {n}, some_values(n, 1))),
               right(Tensor(dtype, {repeated ? 1 : n}, some_values(repeated ? 1 : n, 2)));
           Aligned found(Tensor(dtype, {n}, some_values(n, 3)));
-          Tensor wanted = found.source;
-          REQUIRE(instance.forward({&left.source, &right.source}, wanted, write) == "");
+          Tensor expected = found.source;
+          REQUIRE(instance.forward({&left.source, &right.source}, expected, write) == "");
           const auto job = job_of(&found.raw, write, {&left.raw, &right.raw});
           const auto width = 16 / static_cast<std::int64_t>(tenon::size_of(dtype));
           CHECK(device::device_flat(device::device_map(job), dtype, dtype).value().packs ==
                 n / width);
           run_forward(Product{}, dtype, job);
-          CHECK(found.values() == wanted.values());
+          CHECK(found.values() == expected.values());
         }
       }
     }
@@ -208,11 +208,11 @@ void check_packs(const std::vector<Tensor>& sources, DType written, std::int64_t
     for (std::size_t k = 0; k < sources.size(); ++k)
       given.emplace_back(sources[k], moved == k + 1 ? 1 : 0);
     Aligned found(Tensor(written, sources.back().dims()), moved == sources.size() + 1 ? 1 : 0);
-    Tensor wanted = found.source;
+    Tensor expected = found.source;
     std::vector<Tensor*> inputs;
     std::vector<const tenon_tensor*> raw;
     for (auto& tensor : given) inputs.push_back(&tensor.source), raw.push_back(&tensor.raw);
-    REQUIRE(instance.forward(inputs, wanted, Write::to) == "");
+    REQUIRE(instance.forward(inputs, expected, Write::to) == "");
     const auto job = job_of(&found.raw, Write::to, raw);
     using Function = device::ForwardAt<Class, device::Computed<Stored>>;
     const bool repeated =
@@ -220,7 +220,7 @@ void check_packs(const std::vector<Tensor>& sources, DType written, std::int64_t
     CHECK(flat_of<Function, Stored, Class>(device::device_map(job)).value().packs ==
           (moved == 0 || repeated ? packs : 0));
     run_forward(Class{}, tenon::dtype_of<Stored>, job);
-    CHECK(found.values() == wanted.values());
+    CHECK(found.values() == expected.values());
   }
 }
 
@@ -253,10 +253,10 @@ TEST_CASE_TEMPLATE("device threads sum the gradients of broadcast inputs", Class
           Tensor left(dtype, left_dims, some_values(count(left_dims), 1)),
               right(dtype, right_dims, some_values(count(right_dims), 2));
           Tensor dy(dtype, out_dims, some_values(count(out_dims), 3), Layout::transposed);
-          Tensor wanted[] = {Tensor(dtype, left_dims, some_values(count(left_dims), 4)),
-                             Tensor(dtype, right_dims, some_values(count(right_dims), 5))};
-          Tensor found[] = {wanted[0], wanted[1]};
-          REQUIRE(instance.backward({&left, &right}, nullptr, &dy, {&wanted[0], &wanted[1]},
+          Tensor expected[] = {Tensor(dtype, left_dims, some_values(count(left_dims), 4)),
+                               Tensor(dtype, right_dims, some_values(count(right_dims), 5))};
+          Tensor found[] = {expected[0], expected[1]};
+          REQUIRE(instance.backward({&left, &right}, nullptr, &dy, {&expected[0], &expected[1]},
                                     {write, write}) == "");
           const auto job = [&](int i) {
             return job_of(found[i].raw(), write, {left.raw(), right.raw(), dy.raw()});
@@ -264,7 +264,7 @@ TEST_CASE_TEMPLATE("device threads sum the gradients of broadcast inputs", Class
           run_derivative<Class, 0>(Class{}, dtype, job(0), dy.raw()->dense, step, false);
           run_derivative<Class, 1>(Class{}, dtype, job(1), dy.raw()->dense, step, true);
           for (const int i : {0, 1}) {
-            const auto all = wanted[i].values(), ours = found[i].values();
+            const auto all = expected[i].values(), ours = found[i].values();
             for (std::size_t k = 0; k < all.size(); ++k)
               CHECK(ours[k] == doctest::Approx(all[k]).epsilon(dtype == DType::f64 ? 1e-12 : 1e-2));
           }

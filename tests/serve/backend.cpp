@@ -17,7 +17,7 @@ TEST_CASE("serve: requests are joined into one run, and wrong ones are refused s
   requests.push_back(request({1, 2}, {1, 2}));
   requests.back().inputs["x"].memory = 2;
   requests.push_back(request({9, 10}, {1, 2}));
-  requests.back().wanted = {"z"};
+  requests.back().requested = {"z"};
   requests.push_back(request({9, 10}, {1, 2}));
   requests.back().output_memory = 2;
   model.execute(requests);
@@ -61,7 +61,7 @@ TEST_CASE(
   requests[0].inputs["x"].pieces.insert(requests[0].inputs["x"].pieces.begin(),
                                         std::vector<std::byte>());
   requests[0].output_memory = memory_pinned;
-  requests[4].wanted = {"y", "q"};
+  requests[4].requested = {"y", "q"};
   model.execute(requests);
   CHECK(floats(requests[0]) == Floats{1, 4});
   CHECK(requests[0].outputs.at("y").dtype == 11);
@@ -186,7 +186,7 @@ TEST_CASE(
   Model negated(graph, only_z);
   REQUIRE(negated.error == "");
   requests = {request({1, 2}, {1, 2}), request({1, 2}, {1, 2})};
-  requests[1].wanted = {"z"};
+  requests[1].requested = {"z"};
   negated.execute(requests);
   CHECK(requests[0].error == "the model has no output 'y'");
   CHECK(floats(requests[1], "z") == Floats{-1, -2});
@@ -195,7 +195,7 @@ TEST_CASE(
                           R"(], "output": [{"name": "z)" + tensor + "]}");
   REQUIRE(part.error == "");
   requests = {request({1, 2}, {1, 2})};
-  requests[0].wanted = {"z"};
+  requests[0].requested = {"z"};
   part.execute(requests);
   CHECK(floats(requests[0], "z") == Floats{-1, -2});
 }
@@ -212,7 +212,7 @@ TEST_CASE(
   std::vector<ServerRequest> requests(3);
   for (std::size_t i = 0; i < 3; ++i) {
     requests[i].inputs["i"] = input_of<std::int64_t>({i == 1 ? 99 : 1}, {1}, 9);
-    requests[i].wanted = {"y"};
+    requests[i].requested = {"y"};
   }
   model.execute(requests);
   CHECK(floats(requests[0]) == Floats{3, 4});
@@ -231,7 +231,7 @@ TEST_CASE("serve: a bool is 0 or 1") {
   std::vector<ServerRequest> requests(2);
   requests[0].inputs["x"] = input_of<char>({0, 1}, {2}, 1);
   requests[1].inputs["x"] = input_of<char>({0, 2}, {2}, 1, 2);
-  for (auto& each : requests) each.wanted = {"y"};
+  for (auto& each : requests) each.requested = {"y"};
   model.execute(requests);
   CHECK(requests[0].outputs.at("y").bytes == std::vector<std::byte>{std::byte{1}, std::byte{0}});
   CHECK(requests[1].error == "input 'x' is bool but has bytes other than 0 and 1");

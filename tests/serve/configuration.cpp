@@ -79,7 +79,7 @@ TEST_CASE("config: every dtype of the protocol, by number and name") {
     outputs += comma + "\"y_" + name + R"(": "a_)" + name + "\"";
     request.inputs["x_" + name] =
         input_of(std::vector<char>(2 * tenon::size_of(each.dtype), 1), {2, 1}, each.number);
-    request.wanted.push_back("y_" + name);
+    request.requested.push_back("y_" + name);
   }
   Model model(R"({"tenon": 1, "inputs": {)" + inputs + R"(}, "nodes": [)" + nodes +
                   R"(], "outputs": {)" + outputs + "}}",

@@ -70,8 +70,8 @@ ServerError* TRITONBACKEND_ModelConfig(ServerModel* model, std::uint32_t, Server
   return TRITONSERVER_MessageNewFromSerializedJson(message, model->config.data(),
                                                    model->config.size());
 }
-ServerError* TRITONBACKEND_ModelAutoCompleteConfig(ServerModel* model, bool* wanted) {
-  *wanted = model->completes;
+ServerError* TRITONBACKEND_ModelAutoCompleteConfig(ServerModel* model, bool* requested) {
+  *requested = model->completes;
   return outcome(__func__);
 }
 ServerError* TRITONBACKEND_ModelSetConfig(ServerModel* model, std::uint32_t,
@@ -133,12 +133,12 @@ ServerError* TRITONBACKEND_RequestInput(ServerRequest* request, const char* name
   return outcome(__func__);
 }
 ServerError* TRITONBACKEND_RequestOutputCount(ServerRequest* request, std::uint32_t* count) {
-  *count = static_cast<std::uint32_t>(request->wanted.size());
+  *count = static_cast<std::uint32_t>(request->requested.size());
   return outcome(__func__);
 }
 ServerError* TRITONBACKEND_RequestOutputName(ServerRequest* request, std::uint32_t i,
                                              const char** name) {
-  *name = request->wanted[i].c_str();
+  *name = request->requested[i].c_str();
   return outcome(__func__);
 }
 ServerError* TRITONBACKEND_RequestRelease(ServerRequest* request, std::uint32_t) {

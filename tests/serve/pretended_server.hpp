@@ -57,7 +57,7 @@ struct ServerResponse {
 };
 struct ServerRequest {
   std::map<std::string, ServerInput> inputs;
-  std::vector<std::string> wanted;
+  std::vector<std::string> requested;
   int output_memory = memory_cpu;
   // recorded calls of the backend
   std::map<std::string, ServerOutput> outputs;

@@ -132,7 +132,7 @@ inline ServerRequest request(const Floats& values, std::vector<std::int64_t> dim
                              std::size_t pieces = 1) {
   ServerRequest made;
   made.inputs["x"] = input_of(values, std::move(dims), 11, pieces);
-  made.wanted = {"y"};
+  made.requested = {"y"};
   return made;
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("cast_storage: conversions between all storages preserve the elements"
   for (const auto& test : cases) {
     for (const DType dtype : {boolean, u8, i8, i32, i64, f16, bf16, f32, f64}) {
       const Tensor dense = random_dense(dtype, test.shape, test.share, 7);
-      const std::vector<double> wanted = expanded(dense);
+      const std::vector<double> expected = expanded(dense);
       for (const Storage from : all_storages) {
         for (const Storage to : all_storages) {
           for (const DType index : {i32, i64}) {
@@ -54,7 +54,7 @@ TEST_CASE("cast_storage: conversions between all storages preserve the elements"
             CHECK(result.storage() == to);
             CHECK(result.dtype() == dtype);
             CHECK(result.shape() == test.shape);
-            CHECK(expanded(result) == wanted);
+            CHECK(expanded(result) == expected);
             if (to != Storage::dense) CHECK(result.index_dtype() == index);
             // All paths give the same result: zeros and rows of zeros are not stored.
             CHECK(same_bits(result, cast_storage(dense, to, index)));

@@ -18,16 +18,16 @@ TEST_CASE("csr_rows: selected rows equal those of the dense matrix, in the reque
       const Tensor csr = cast_storage(dense, Storage::csr, index);
       for (const std::size_t count : {0, 1, 4, 50}) {
         std::vector<std::int64_t> rows;
-        std::vector<double> wanted;
+        std::vector<double> expected;
         for (std::size_t i = 0; i < count; ++i) {
           rows.push_back(static_cast<std::int64_t>(random()) % shape[0]);
           for (std::int64_t column = 0; column < shape[1]; ++column)
-            wanted.push_back(dense.data<double>()[rows.back() * shape[1] + column]);
+            expected.push_back(dense.data<double>()[rows.back() * shape[1] + column]);
         }
         const Tensor taken = csr_rows(csr, rows);
         CHECK(taken.shape() == Shape{static_cast<std::int64_t>(count), shape[1]});
         CHECK(taken.index_dtype() == index);
-        CHECK(expanded(taken) == wanted);
+        CHECK(expanded(taken) == expected);
       }
     }
   }

@@ -90,7 +90,7 @@ TEST_CASE("tensor: strides of axes of size 1 are ignored") {
 TEST_CASE("tensor: reshape shares the elements and infers one dimension") {
   const Tensor tensor = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
   const struct {
-    Shape wanted;
+    Shape expected;
     const char* result;
   } cases[] = {
       {{6}, "int32 [6]  1 2 3 4 5 6"},        {{3, -1}, "int32 [3, 2]  1 2 3 4 5 6"},
@@ -98,7 +98,7 @@ TEST_CASE("tensor: reshape shares the elements and infers one dimension") {
       {{-1, 6}, "int32 [1, 6]  1 2 3 4 5 6"},
   };
   for (const auto& test : cases) {
-    const Tensor reshaped = tensor.reshape(test.wanted);
+    const Tensor reshaped = tensor.reshape(test.expected);
     CHECK(reshaped.to_string() == test.result);
     CHECK(reshaped.data() == tensor.data());
   }

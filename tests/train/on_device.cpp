@@ -96,11 +96,11 @@ TEST_CASE("a checkpoint resumes on the other device, and bit for bit on the same
       second.resume(path);
       CHECK(second.steps() == 2);
       second.step();
-      const auto wanted = values_of(first.graph()), found = values_of(second.graph());
+      const auto expected = values_of(first.graph()), found = values_of(second.graph());
       if (from == to)
-        CHECK(same_values(wanted, found));
+        CHECK(same_values(expected, found));
       else
-        CHECK(furthest(wanted, found) < 1e-3);
+        CHECK(furthest(expected, found) < 1e-3);
     }
     const auto loaded = Graph::load(digits_host.host, path);  // it runs on any device
     const NamedTensors inputs = digits(0, 3);

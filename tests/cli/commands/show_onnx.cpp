@@ -8,9 +8,9 @@
 
 TEST_CASE("show: an ONNX model") {
   Workplace at;
-  auto parts = onnx_bytes::sample();
-  parts.graph.name = "my\x1b[31mnet";
-  at.write("m.onnx", parts.bytes());
+  auto fields = onnx_bytes::sample();
+  fields.graph.name = "my\x1b[31mnet";
+  at.write("m.onnx", fields.bytes());
   const auto text = at.run({"show", "m.onnx"});
   CHECK(text.code == 3);
   CHECK(text.err.empty());
@@ -54,23 +54,23 @@ TEST_CASE("show: the graph embedded in an exported model is shown by its size") 
 
 TEST_CASE("show: lists everything missing for an ONNX model before anything runs") {
   Workplace at;
-  onnx_bytes::ModelParts parts;
-  const onnx_bytes::FunctionParts unused{
+  onnx_bytes::ModelFields fields;
+  const onnx_bytes::FunctionFields unused{
       "local", "Unused", {"a"}, {"b"}, {}, {{"Nowhere", {"a"}, {"b"}, {}, "", "my.ops"}}};
   auto used = unused;
   used.name = "Used", used.nodes = {{"Inside", {"a"}, {"c"}, {}, "deep", "my.ops"},
                                     {"Odd", {"c"}, {"b"}, {}, "", "my.ops"}};
-  parts.functions = {unused, used};
-  parts.graph.nodes = {
+  fields.functions = {unused, used};
+  fields.graph.nodes = {
       {"Odd", {"x"}, {"a"}, {}, "first", "my.ops"},
       {"Rellu", {"a"}, {"b"}, {}, "", "my.ops"},
       {"Gelu", {"b"}, {"c"}},
       {"Used", {"c"}, {"d"}, {}, "", "local"},
       {"LeakyRelu", {"d"}, {"y"}, {onnx_bytes::int_attribute("colour", 1)}, "", "my.ops"}};
-  parts.graph.inputs = {onnx_bytes::value("x")};
-  parts.graph.outputs = {onnx_bytes::value("y")};
-  parts.opsets = {{"", 17}, {"my.ops", 1}, {"local", 1}};
-  at.write("m.onnx", parts.bytes());
+  fields.graph.inputs = {onnx_bytes::value("x")};
+  fields.graph.outputs = {onnx_bytes::value("y")};
+  fields.opsets = {{"", 17}, {"my.ops", 1}, {"local", 1}};
+  at.write("m.onnx", fields.bytes());
   const auto text = at.run({"show", "m.onnx"});
   CHECK(text.code == 3);
   const auto missing = text.out.substr(text.out.find("missing "));
@@ -109,12 +109,12 @@ TEST_CASE("show: reports files that are not models, and options that models do n
 
 TEST_CASE("import: an ONNX model runs, shows its plan and becomes a .tenon file") {
   Workplace at;
-  onnx_bytes::ModelParts parts;
-  parts.graph.nodes = {{"Neg", {"x"}, {"n"}}, {"Odd", {"n"}, {"y"}, {}, "", "my.ops"}};
-  parts.graph.inputs = {onnx_bytes::value("x")};
-  parts.graph.outputs = {onnx_bytes::value("y")};
-  parts.opsets.emplace_back("my.ops", 1);
-  at.write("m.onnx", parts.bytes());
+  onnx_bytes::ModelFields fields;
+  fields.graph.nodes = {{"Neg", {"x"}, {"n"}}, {"Odd", {"n"}, {"y"}, {}, "", "my.ops"}};
+  fields.graph.inputs = {onnx_bytes::value("x")};
+  fields.graph.outputs = {onnx_bytes::value("y")};
+  fields.opsets.emplace_back("my.ops", 1);
+  at.write("m.onnx", fields.bytes());
   const auto missing = at.run({"run", "m.onnx", "--shape", "x=2"});
   CHECK(missing.code == 3);
   CHECK(missing.err.find("my.ops::Odd (1 node") != std::string::npos);
@@ -124,8 +124,8 @@ TEST_CASE("import: an ONNX model runs, shows its plan and becomes a .tenon file"
   CHECK(made.err == "note: input 'x' is fixed\nwrote m.tenon: 0 nodes, 0 operators\n");
   CHECK(made.code == 0);
   CHECK(at.run({"run", "m.tenon"}).out.find("3 0") != std::string::npos);
-  parts.graph.nodes[1] = {"Relu", {"n"}, {"y"}};
-  at.write("m.onnx", parts.bytes());
+  fields.graph.nodes[1] = {"Relu", {"n"}, {"y"}};
+  at.write("m.onnx", fields.bytes());
   CHECK(at.run({"show", "m.onnx", "--plan"}).out.find("relu") != std::string::npos);
 }
 
@@ -148,15 +148,15 @@ TEST_CASE("export: a graph becomes an ONNX model of the requested opset, and a g
 
 TEST_CASE("show: reports another reason than a missing operator why a model cannot run") {
   Workplace at;
-  onnx_bytes::ModelParts parts;
+  onnx_bytes::ModelFields fields;
   const auto input = [](const char* name, int type, std::int64_t rows, std::int64_t columns) {
     return onnx_bytes::value(name, onnx_bytes::tensor_type(type, {{rows}, {columns}}));
   };
-  parts.graph.nodes = {{"MatMul", {"a", "b"}, {"y"}, {}, "product"}};
-  parts.graph.inputs = {input("a", 1, 5, 3), input("b", 1, 4, 2)};
-  parts.graph.outputs = {onnx_bytes::value("y")};
-  parts.opsets.emplace_back("my.ops", 1);
-  at.write("m.onnx", parts.bytes());
+  fields.graph.nodes = {{"MatMul", {"a", "b"}, {"y"}, {}, "product"}};
+  fields.graph.inputs = {input("a", 1, 5, 3), input("b", 1, 4, 2)};
+  fields.graph.outputs = {onnx_bytes::value("y")};
+  fields.opsets.emplace_back("my.ops", 1);
+  at.write("m.onnx", fields.bytes());
   const std::string sentence =
       "MatMul node 'product': [matmul] node 'product': a has 3 columns but b has 4 rows";
   const auto shown = at.run({"show", "m.onnx"});
@@ -169,18 +169,18 @@ TEST_CASE("show: reports another reason than a missing operator why a model cann
   CHECK(validated.code == 4);
   CHECK(validated.err.find(sentence) != std::string::npos);
 
-  parts.graph.nodes = {{"Odd", {"a"}, {"y"}, {}, "", "my.ops"}};
-  parts.graph.inputs = {input("a", 8, 5, 3)};
-  at.write("m.onnx", parts.bytes());
+  fields.graph.nodes = {{"Odd", {"a"}, {"y"}, {}, "", "my.ops"}};
+  fields.graph.inputs = {input("a", 8, 5, 3)};
+  at.write("m.onnx", fields.bytes());
   const auto both = at.run({"show", "m.onnx"});
   CHECK(both.code == 3);
   CHECK(both.out.find("missing   my.ops::Odd") != std::string::npos);
   CHECK(both.out.find("input 'a' has elements of type string, which Tenon does not support") !=
         std::string::npos);
 
-  parts.graph.nodes = {{"Neg", {"a"}, {"y"}}};
-  parts.graph.inputs = {input("a", 1, 5, 3)};
-  at.write("m.onnx", parts.bytes());
+  fields.graph.nodes = {{"Neg", {"a"}, {"y"}}};
+  fields.graph.inputs = {input("a", 1, 5, 3)};
+  at.write("m.onnx", fields.bytes());
   CHECK(at.run({"show", "m.onnx"}).code == 0);
   CHECK(nlohmann::json::parse(at.run({"show", "m.onnx", "--json"}).out)["refused"].is_null());
   CHECK(at.run({"validate", "m.onnx"}).code == 0);
@@ -188,11 +188,11 @@ TEST_CASE("show: reports another reason than a missing operator why a model cann
 
 TEST_CASE("run: inputs and outputs may be named as in the ONNX model") {
   Workplace at;
-  onnx_bytes::ModelParts parts;
-  parts.graph.nodes = {{"Neg", {"x:0"}, {"y:0"}}};
-  parts.graph.inputs = {onnx_bytes::value("x:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
-  parts.graph.outputs = {onnx_bytes::value("y:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
-  at.write("m.onnx", parts.bytes());
+  onnx_bytes::ModelFields fields;
+  fields.graph.nodes = {{"Neg", {"x:0"}, {"y:0"}}};
+  fields.graph.inputs = {onnx_bytes::value("x:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
+  fields.graph.outputs = {onnx_bytes::value("y:0", onnx_bytes::tensor_type(1, {{-1, "n"}}))};
+  at.write("m.onnx", fields.bytes());
   const auto imported = at.run({"import", "m.onnx", "-o", "m.tenon"});
   CHECK(
       imported.err.starts_with("note: input 'x:0' is named 'x_0' in the graph\nnote: output 'y:0' "
@@ -208,13 +208,13 @@ TEST_CASE("run: inputs and outputs may be named as in the ONNX model") {
                 .code == 0);
       CHECK(at.run({"show", graph, "--plan", "--shape", std::string(name) + "=2"}).code == 0);
     }
-  parts.graph.nodes = {
+  fields.graph.nodes = {
       {"Mul", {"x:0", "w:0"}, {"y:0"}},
       {"ReduceSum", {"y:0"}, {"loss:0"}, {onnx_bytes::int_attribute("keepdims", 0)}}};
-  parts.graph.outputs.push_back(onnx_bytes::value("loss:0", onnx_bytes::tensor_type(1, {})));
-  parts.graph.initializers = {onnx_bytes::tensor(
+  fields.graph.outputs.push_back(onnx_bytes::value("loss:0", onnx_bytes::tensor_type(1, {})));
+  fields.graph.initializers = {onnx_bytes::tensor(
       "w:0", 1, {1}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<float>{2})))};
-  at.write("loss.onnx", parts.bytes());
+  at.write("loss.onnx", fields.bytes());
   for (const std::vector<std::string>& call :
        {std::vector<std::string>{"train", "loss.onnx", "--data", "x:0=y.npy", "--loss", "loss:0",
                                  "-o", "t.tenon"},

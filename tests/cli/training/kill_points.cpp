@@ -15,8 +15,8 @@ const char* const no_nameless_files = ";open_nameless,*,1,9999,error 95";
 
 /// Number of kill points of a training: some, or TENON_KILL_POINTS, one after the other.
 int points_of_training() {
-  const char* wanted = std::getenv("TENON_KILL_POINTS");
-  return wanted == nullptr ? 0 : std::atoi(wanted);
+  const char* requested = std::getenv("TENON_KILL_POINTS");
+  return requested == nullptr ? 0 : std::atoi(requested);
 }
 
 std::string kill_at(const Workplace& site, int call) {
@@ -90,11 +90,11 @@ TEST_CASE("build: each failing call is reported with file and reason, and the ol
 }
 
 TEST_CASE("train: a training killed between its calls continues to the same bytes") {
-  const int wanted = points_of_training();
+  const int requested = points_of_training();
   const auto words = [&](const LineWorkplace& site, bool resume) {
     const auto at = [&](const char* name) { return (site.folder() / name).string(); };
     Words all{"--epochs",
-              std::to_string(2 + wanted / 10),
+              std::to_string(2 + requested / 10),
               "--checkpoint",
               at("c.tenon"),
               "--checkpoint-every",
@@ -110,8 +110,8 @@ TEST_CASE("train: a training killed between its calls continues to the same byte
   REQUIRE(undisturbed.train(words(undisturbed, false)).code == 0);
   const auto names = undisturbed.folder().names();
   int killed = 0;
-  for (int call = 1; call < 10000 && (wanted == 0 || killed < wanted);
-       call += wanted == 0 ? 9 : 1) {
+  for (int call = 1; call < 10000 && (requested == 0 || killed < requested);
+       call += requested == 0 ? 9 : 1) {
     const LineWorkplace site;
     CAPTURE(call);
     const int code = site.train_in(words(site, false), with_calls(kill_at(site, call))).code;
@@ -127,5 +127,5 @@ TEST_CASE("train: a training killed between its calls continues to the same byte
       CHECK(read_bytes(site.folder() / name) == read_bytes(undisturbed.folder() / name));
     CHECK(site.folder().names() == names);
   }
-  CHECK(killed >= std::max(wanted, 8));
+  CHECK(killed >= std::max(requested, 8));
 }

@@ -23,9 +23,10 @@ inline void check_gradients_of_squares(
     for (auto& value : values.values) value *= 2;
     output_grads.emplace_back(tenon::f32, values);
   }
-  std::vector<bool> wanted(inputs.size(), true);
-  for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = inputs[i].type().dtype == tenon::f32;
-  const auto gradients = kernel.backward(inputs, outputs, output_grads, wanted, {});
+  std::vector<bool> requested(inputs.size(), true);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    requested[i] = inputs[i].type().dtype == tenon::f32;
+  const auto gradients = kernel.backward(inputs, outputs, output_grads, requested, {});
   for (const auto& each : expected) {
     const auto& input = each.first;
     const auto& values = each.second;

@@ -441,12 +441,12 @@ TEST_CASE("the gradient of det is the matrix of cofactors, for singular matrices
   const auto outputs = kernel.forward(inputs, states, {});
   const auto found =
       kernel.backward(inputs, outputs, {floats_of({3}, {1, 2, 3})}, {true}, {})[0].doubles().values;
-  const std::vector<double> wanted = {-0.6875, -0.1875, 0.625, 0.1875, 0.9375, 0.125, -0.5625,
-                                      0.4375,  -0.375,  0.875, -0.875, -0.875, 0.875, -0.875,
-                                      -0.875,  -0.875,  0.875, 0.875,  0,      0,     0,
-                                      0,       0,       0,     0,      0,      0};
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    CHECK(found[i] == doctest::Approx(wanted[i]).epsilon(1e-6));
+  const std::vector<double> expected = {-0.6875, -0.1875, 0.625, 0.1875, 0.9375, 0.125, -0.5625,
+                                        0.4375,  -0.375,  0.875, -0.875, -0.875, 0.875, -0.875,
+                                        -0.875,  -0.875,  0.875, 0.875,  0,      0,     0,
+                                        0,       0,       0,     0,      0,      0};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
 }
 
 }  // namespace sampling_gradient_tests

@@ -217,10 +217,10 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
       [](Graph& graph, Value x) { return graph.add("exp", {graph.add("squared_twice", {x})}); });
   for (int i = 0; i < 2; ++i) {
     const double x = at.data<double>()[i];  // f = exp(x^4)
-    const double wanted =
+    const double expected =
         by.data<double>()[i] * (12 * x * x + 16 * std::pow(x, 6)) * std::exp(std::pow(x, 4));
-    CHECK(flat.data<double>()[i] == doctest::Approx(wanted));
-    CHECK(composed.data<double>()[i] == doctest::Approx(wanted));
+    CHECK(flat.data<double>()[i] == doctest::Approx(expected));
+    CHECK(composed.data<double>()[i] == doctest::Approx(expected));
   }
 
   host.add<Dropped>("dropped");

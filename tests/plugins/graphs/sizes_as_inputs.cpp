@@ -28,8 +28,8 @@ TEST_CASE(
   const auto x = graph.input("x", tenon::f32, {-1, -1, 2});
   const auto sizes = graph.add("shape", {x});
   const auto batch = graph.add("gather", {sizes, graph.constant("first", list({0}))});
-  const auto wanted = graph.add("concat", {batch, graph.constant("rest", list({-1}))});
-  const auto flat = graph.add("reshape", {x, wanted}, {}, "flat");
+  const auto target_shape = graph.add("concat", {batch, graph.constant("rest", list({-1}))});
+  const auto flat = graph.add("reshape", {x, target_shape}, {}, "flat");
   const auto spread = graph.add(
       "broadcast_to",
       {graph.constant("one", Tensor::from(std::vector<float>{1}, Shape::scalar())), sizes});

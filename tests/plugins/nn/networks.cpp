@@ -147,15 +147,15 @@ TEST_CASE("gradients of an MLP") {
       {{"num_hidden", 3}});
   net.differentiate(net.graph.add("softmax_cross_entropy", {fc2, labels}));
   const auto data = random_doubles({4, 6}, 9).values;
-  const Integers wanted{2, 0, 1, 1};
+  const Integers expected{2, 0, 1, 1};
   const auto outputs = tenon::Session(net.graph).run(
-      {{"x", Tensor::from(data, {4, 6})}, {"labels", Tensor::from(wanted, {4})}});
+      {{"x", Tensor::from(data, {4, 6})}, {"labels", Tensor::from(expected, {4})}});
   net.check(
       outputs,
       [&](const Weights& w) {
         return cross_entropy(
             dense(map(dense(data, w.at("w1"), w.at("b1")), std::tanh), w.at("w2"), w.at("b2")),
-            wanted);
+            expected);
       },
       1e-7);
 }
@@ -221,10 +221,10 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
   net.differentiate(graph.add("softmax_cross_entropy", {fc, labels}));
   auto data = random_doubles({batch, 1, side, side}, 11).values;
   for (auto& value : data) value = static_cast<float>(value);
-  const Integers wanted{0, 1, 1, 0};
+  const Integers expected{0, 1, 1, 0};
   const auto outputs = tenon::Session(graph, for_training())
                            .run({{"x", tensor_of(data, tenon::f32, {batch, 1, side, side})},
-                                 {"labels", Tensor::from(wanted, {batch})}});
+                                 {"labels", Tensor::from(expected, {batch})}});
   const auto mask = numbers_of(outputs.at("mask"));
   CHECK(std::count(mask.begin(), mask.end(), 0.0) > 0);
 
@@ -273,7 +273,7 @@ TEST_CASE("gradients of a convnet with batch_norm and dropout, in training") {
           const auto first = (plane * side + 2 * row) * side + 2 * column;
           kept[i] = mask[i] * (y[first] + y[first + 1] + y[first + side] + y[first + side + 1]) / 4;
         }
-        return cross_entropy(dense(kept, w.at("w"), w.at("b")), wanted);
+        return cross_entropy(dense(kept, w.at("w"), w.at("b")), expected);
       },
       1e-3);
 }

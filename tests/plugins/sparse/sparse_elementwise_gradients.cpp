@@ -23,10 +23,10 @@ Doubles dense_gradient(const std::string& op, const std::vector<Tensor>& inputs,
       gradient(host(), op, dense, attributes, which, cast_storage(weights, Storage::dense)));
 }
 
-bool near(const Doubles& found, const Doubles& wanted, DType dtype) {
-  if (found.size() != wanted.size()) return false;
+bool near(const Doubles& found, const Doubles& expected, DType dtype) {
+  if (found.size() != expected.size()) return false;
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (std::abs(found[i] - wanted[i]) > 8 * epsilon(dtype) * (1 + std::abs(wanted[i])))
+    if (std::abs(found[i] - expected[i]) > 8 * epsilon(dtype) * (1 + std::abs(expected[i])))
       return false;
   return true;
 }
@@ -164,9 +164,9 @@ TEST_CASE("0 / 0 has nan gradients, as for dense tensors") {
     const auto weights = tensor(tenon::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
     for (const std::size_t which : {0, 1}) {
       const auto found = expanded(gradient(host(), "div", {left, right}, {}, which, weights));
-      const auto wanted = dense_gradient("div", {left, right}, {}, which, weights);
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        CHECK((found[i] == wanted[i] || (std::isnan(found[i]) && std::isnan(wanted[i]))));
+      const auto expected = dense_gradient("div", {left, right}, {}, which, weights);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        CHECK((found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]))));
     }
   }
 }

@@ -37,11 +37,11 @@ Doubles expected(const std::string& op, const Tensor& left, const Tensor& right,
   return result;
 }
 
-bool same(const Doubles& found, const Doubles& wanted, double tolerance) {
-  if (found.size() != wanted.size()) return false;
+bool same(const Doubles& found, const Doubles& reference, double tolerance) {
+  if (found.size() != reference.size()) return false;
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i] != wanted[i] && !(std::isnan(found[i]) && std::isnan(wanted[i])) &&
-        !(std::abs(found[i] - wanted[i]) <= tolerance * (1 + std::abs(wanted[i]))))
+    if (found[i] != reference[i] && !(std::isnan(found[i]) && std::isnan(reference[i])) &&
+        !(std::abs(found[i] - reference[i]) <= tolerance * (1 + std::abs(reference[i]))))
       return false;
   return true;
 }
@@ -185,10 +185,10 @@ TEST_CASE("gradients of sums and differences of sparse tensors do not read them"
       const auto y = graph.add("cast_storage", {graph.add(op, {l, r})}, {{"storage", "dense"}});
       const auto loss = graph.add("mul", {y, graph.constant("weights", weights)});
       graph.output("gradient", graph.gradient(loss, {which == 0 ? l : r}).at(0));
-      auto wanted = numbers(weights);
+      auto reference = numbers(weights);
       if (op == "sub" && which == 1)
-        for (auto& value : wanted) value = -value;
+        for (auto& value : reference) value = -value;
       CHECK(numbers(tenon::Session(graph).run({{"l", left}, {"r", right}}).at("gradient")) ==
-            wanted);
+            reference);
     }
 }

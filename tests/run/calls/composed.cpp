@@ -116,11 +116,11 @@ TEST_CASE("composed: computes what its nodes compute, flat or nested, bit by bit
   const auto x = nested.variable("x", data), same = plain.variable("x", data);
   const auto composed = run_with_gradient(nested, nested.add("outer", {x, x}, {}, "o"), x);
   const auto [square, line] = flat(plain, same, 3);
-  const auto wanted = run_with_gradient(
+  const auto expected = run_with_gradient(
       plain, plain.add("test_add", {plain.add("test_add", {square, line}), same}), same);
-  CHECK(floats_in(composed.at("loss")) == floats_in(wanted.at("loss")));
-  CHECK(floats_in(composed.at("dx")) == floats_in(wanted.at("dx")));
-  CHECK(floats_in(host.call("outer", {data, data})) == floats_in(wanted.at("loss")));
+  CHECK(floats_in(composed.at("loss")) == floats_in(expected.at("loss")));
+  CHECK(floats_in(composed.at("dx")) == floats_in(expected.at("dx")));
+  CHECK(floats_in(host.call("outer", {data, data})) == floats_in(expected.at("loss")));
 }
 
 TEST_CASE("composed: types and gradient are known while the graph is built") {

@@ -62,12 +62,12 @@ struct NoiseHost : ApplicationHost {
 const Tensor four_ones = vector_of({1, 1, 1, 1});
 
 /// By name three times, two earlier prepared calls, and a new one.
-std::vector<Tensor> draw(Host& host, std::vector<PreparedCall>& kept) {
+std::vector<Tensor> draw(Host& host, std::vector<PreparedCall>& prepared_calls) {
   const std::vector<Tensor> x{four_ones};
   std::vector<Tensor> drawn;
   for (int i = 0; i < 3; ++i) drawn.push_back(host.call("noise", x));
   drawn.push_back(host.call("composed_noise", x));
-  for (auto& call : kept) drawn.push_back(call(x));
+  for (auto& call : prepared_calls) drawn.push_back(call(x));
   drawn.push_back(host.prepare("noise", {Argument::like(four_ones)})(x));
   return drawn;
 }
@@ -87,16 +87,17 @@ bool same(const std::vector<Tensor>& left, const std::vector<Tensor>& right) {
 
 TEST_CASE("random calls: after seed() they draw as in a new host with that seed") {
   NoiseHost host(3), other(5);
-  auto kept = prepared(host), others = prepared(other);
-  const auto first = draw(host, kept), second = draw(host, kept), fifth = draw(other, others);
+  auto prepared_calls = prepared(host), others = prepared(other);
+  const auto first = draw(host, prepared_calls), second = draw(host, prepared_calls),
+             fifth = draw(other, others);
   CHECK_FALSE(same(first, second));
   for (std::size_t i = 0; i < first.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) CHECK_FALSE(same_bits(first[i], first[k]));
   host.seed(3);
-  CHECK(same(draw(host, kept), first));
-  CHECK(same(draw(host, kept), second));
+  CHECK(same(draw(host, prepared_calls), first));
+  CHECK(same(draw(host, prepared_calls), second));
   host.seed(5);
-  CHECK(same(draw(host, kept), fifth));
+  CHECK(same(draw(host, prepared_calls), fifth));
 }
 
 TEST_CASE("random calls: the numbers depend on the seed and the call's index, from 0") {

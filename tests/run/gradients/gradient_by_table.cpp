@@ -48,10 +48,10 @@ struct SumOrFirst : Operator {
 using Step = std::int32_t (*)(tenon_gradient* io);
 
 std::string error_of(Step step) {
-  static Step wanted;
-  wanted = step;
+  static Step current_step;
+  current_step = step;
   tenon_operator table = *table_of<Twice>();
-  table.gradient = [](const void*, tenon_gradient* io) { return wanted(io); };
+  table.gradient = [](const void*, tenon_gradient* io) { return current_step(io); };
   ApplicationHost host;
   host.add_operator(manifest_of<Twice>("twice"), &table);
   Graph graph(host);

@@ -13,8 +13,8 @@ using namespace tenon;
 
 namespace {
 
-struct ChainHost : Host {
-  explicit ChainHost(int threads = 2) : Host(ApplicationHost::options(threads)) {
+struct FusionHost : Host {
+  explicit FusionHost(int threads = 2) : Host(ApplicationHost::options(threads)) {
     add_plugins(TENON_TEST_PLUGINS);
   }
 };
@@ -36,7 +36,7 @@ struct Picky : Elementwise {
 const SessionOptions node_by_node{.optimize = Optimize::none};
 
 /// Names of the nodes of each fused group, in step order.
-std::vector<std::string> chains_of(const Graph& graph, SessionOptions options = {},
+std::vector<std::string> groups_of(const Graph& graph, SessionOptions options = {},
                                    const std::map<std::string, Shape>& shapes = {}) {
   std::vector<std::string> found;
   for (const auto& step : Session(graph, options).plan(shapes).steps)
@@ -123,7 +123,7 @@ class RandomGraph {
 TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 threads") {
   std::size_t groups = 0;
   for (const int threads : {1, 2, 4}) {
-    ChainHost host(threads);
+    FusionHost host(threads);
     std::uint32_t seed = 0;
     for (const auto dtype : {f32, f16, bf16, f64, i32, u8, i64, f32, f16}) {
       const RandomGraph random(host, ++seed + 100U * static_cast<std::uint32_t>(threads), dtype);
@@ -131,14 +131,14 @@ TEST_CASE("fusion: random graphs have the same bits as node by node, on 1 to 4 t
       CAPTURE(threads);
       CAPTURE(name_of(dtype));
       same_with_and_without(random.graph(), random.inputs());
-      groups += chains_of(random.graph()).size();
+      groups += groups_of(random.graph()).size();
     }
   }
   CHECK(groups > 20);
 }
 
 TEST_CASE("fusion: closed-form results, in rows and in chunks of rows") {
-  ChainHost host;
+  FusionHost host;
   for (const auto& shape :
        {Shape{many}, Shape{140, 1000}, Shape{5, 60, 520}, Shape{3, 49152}, Shape{150, 1001}}) {
     CAPTURE(shape);
@@ -149,7 +149,7 @@ TEST_CASE("fusion: closed-form results, in rows and in chunks of rows") {
     const auto sum = graph.add("add", {graph.add("mul", {x, row}), one});
     graph.output("y", graph.add("sub", {graph.add("square", {sum}), x}));
     graph.output("sum", sum);
-    CHECK(chains_of(graph) == std::vector<std::string>{"mul+add+square+sub"});
+    CHECK(groups_of(graph) == std::vector<std::string>{"mul+add+square+sub"});
     const auto xs = random_tensor(f64, shape, {.seed = 1}),
                rows = random_tensor(f64, {last}, {.seed = 2});
     const auto found =
@@ -169,7 +169,7 @@ TEST_CASE("fusion: closed-form results, in rows and in chunks of rows") {
 
 TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates of variables") {
   for (const int threads : {1, 3}) {
-    ChainHost host(threads);
+    FusionHost host(threads);
     for (const auto dtype : {f32, f16, f64}) {
       CAPTURE(name_of(dtype));
       Graph graph(host);
@@ -181,7 +181,7 @@ TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates 
       graph.output("dx", gradients[0]);
       graph.output("dw", gradients[1]);
       graph.output("y", y);
-      CHECK(chains_of(graph).size() >= 2);
+      CHECK(groups_of(graph).size() >= 2);
       same_with_and_without(graph, {{"x", random_tensor(dtype, {140, 1024}, {.seed = 4})}});
       graph.update(
           w,
@@ -195,11 +195,11 @@ TEST_CASE("fusion: gradients, including sums of gradients, and in-place updates 
 }
 
 TEST_CASE("fusion: which nodes are fused, and which are not") {
-  ChainHost host;
+  FusionHost host;
   const auto groups = [&](std::int64_t size, auto&& build) {
     Graph graph(host);
     build(graph, graph.input("x", f32, {size}));
-    return chains_of(graph);
+    return groups_of(graph);
   };
   using Names = std::vector<std::string>;
   const auto line = [](Graph& graph, Value x) {
@@ -235,7 +235,7 @@ TEST_CASE("fusion: which nodes are fused, and which are not") {
 }
 
 TEST_CASE("fusion: intermediate values use no memory of the plan") {
-  ChainHost host;
+  FusionHost host;
   Graph graph(host);
   auto value = graph.input("x", f32, {1 << 20});
   for (int i = 0; i < 8; ++i) value = graph.add("mul", {value, graph.add("sigmoid", {value})});
@@ -248,7 +248,7 @@ TEST_CASE(
     "fusion: failures name the node, profiles and traces list all nodes, and the search for NaN "
     "finds the first") {
   for (const int threads : {1, 2}) {
-    ChainHost host(threads);
+    FusionHost host(threads);
     host.add<Picky>();
     Graph graph(host);
     const auto x = graph.input("x", f32, {many});
@@ -273,13 +273,13 @@ TEST_CASE(
 }
 
 TEST_CASE("fusion: outputs accumulate into destinations, whether or not inner nodes read them") {
-  ChainHost host;
+  FusionHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {many});
   const auto a = graph.add("square", {x}), b = graph.add("neg", {a});
   graph.output("a", a);
   graph.output("b", b);
-  REQUIRE(chains_of(graph).size() == 1);
+  REQUIRE(groups_of(graph).size() == 1);
   Session session(graph);
   for (int run = 0; run < 2; ++run) {
     const auto to_a = full(f32, {many}, 10), to_b = full(f32, {many}, 20);
@@ -293,13 +293,13 @@ TEST_CASE("fusion: outputs accumulate into destinations, whether or not inner no
 }
 
 TEST_CASE("fusion: if outputs overlap inputs, results follow from the order of the nodes") {
-  ChainHost host(1);  // with more threads, even one kernel would vary between runs
+  FusionHost host(1);  // with more threads, even one kernel would vary between runs
   Graph graph(host);
   const auto x = graph.input("x", f32, {many});
   const auto a = graph.add("square", {x}), b = graph.add("add", {a, x});
   graph.output("a", a);
   graph.output("b", graph.add("neg", {b}));
-  REQUIRE(chains_of(graph).size() == 1);
+  REQUIRE(groups_of(graph).size() == 1);
   Session chained(graph), plain(graph, node_by_node);
   const auto values = random_tensor(f32, {2 * many}, {.seed = 5});
   const auto results = [&](Session& session, std::int64_t shift, bool in_order) {

@@ -143,8 +143,8 @@ Tensor image(const Shape& shape, DType dtype = f32) {
 /// Compares the bits with those of the original graph.
 void check_same(const Graph& graph, const NamedTensors& inputs) {
   const auto found = Session(graph).run(inputs),
-             wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
-  for (const auto& each : wanted) {
+             expected = Session(graph, {.optimize = Optimize::none}).run(inputs);
+  for (const auto& each : expected) {
     const auto& name = each.first;
     const auto& tensor = each.second;
     CAPTURE(name);
@@ -296,23 +296,23 @@ TEST_CASE("layouts: destinations, positional runs, and subgraphs") {
   graph.output("a", a);
   graph.output("y", graph.add("cosine", {a}, {}, "c"));
   const NamedTensors inputs{{"x", image({2, 8, 6, 6})}};
-  const auto wanted = Session(graph, {.optimize = Optimize::none}).run(inputs);
+  const auto expected = Session(graph, {.optimize = Optimize::none}).run(inputs);
   Session session(graph);
   auto to = full(f32, {2, 8, 6, 6}, 1), add = full(f32, {2, 8, 6, 6}, 1);
   session.run(inputs, Destinations{{"a", {to}}, {"y", {add, Write::add}}});
-  CHECK(same_bits(to, wanted.at("a")));
+  CHECK(same_bits(to, expected.at("a")));
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < add.size(); ++i)
-    wrong += add.values<float>()[i] != 1 + wanted.at("y").values<float>()[i];
+    wrong += add.values<float>()[i] != 1 + expected.at("y").values<float>()[i];
   CHECK(wrong == 0);
   const Tensor given[] = {inputs.at("x")};
   for (int run = 0; run < 2; ++run) {
     Tensor made[2];
     session.run_in_order(given, made);
-    CHECK(same_bits(made[0], wanted.at("a")));
-    CHECK(same_bits(made[1], wanted.at("y")));
+    CHECK(same_bits(made[0], expected.at("a")));
+    CHECK(same_bits(made[1], expected.at("y")));
   }
-  CHECK(same_bits(session.run(inputs, {.outputs = {"y"}}).at("y"), wanted.at("y")));
+  CHECK(same_bits(session.run(inputs, {.outputs = {"y"}}).at("y"), expected.at("y")));
 }
 
 TEST_CASE("layouts: debugging and the search for NaN count elements in row-major order") {

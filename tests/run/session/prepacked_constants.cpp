@@ -64,9 +64,9 @@ struct SumTimes : Operator {
     }
   }
   float factor(const Call& call) const {
-    const auto* kept = static_cast<const float*>(call.prepacked(call.backward() ? 3 : 0));
-    used += kept != nullptr;
-    return kept ? *kept : (twice ? 2 : 1) * sum(call.input<float>("weight"));
+    const auto* packed = static_cast<const float*>(call.prepacked(call.backward() ? 3 : 0));
+    used += packed != nullptr;
+    return packed ? *packed : (twice ? 2 : 1) * sum(call.input<float>("weight"));
   }
   void forward(const Call& call) const {
     const float times = factor(call);
@@ -85,8 +85,8 @@ struct SumTimes : Operator {
   }
 };
 
-struct KeptHost : ApplicationHost {
-  KeptHost() {
+struct PackedHost : ApplicationHost {
+  PackedHost() {
     add<SumTimes>();
     fills = used = 0;
   }
@@ -114,7 +114,7 @@ float first(Session& session) {
 TEST_CASE(
     "packed constants: made once, used in every run, shared by plans and by sessions of a graph "
     "and its clone") {
-  KeptHost host;
+  PackedHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   {
     Session one(graph), other(graph), third(graph.clone());
@@ -139,7 +139,7 @@ TEST_CASE(
 
 TEST_CASE(
     "packed constants: different packings of one tensor are separate, equal ones are shared") {
-  KeptHost host;
+  PackedHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto s = graph.find("s"), w = graph.find("w");
   const auto t = graph.add("sum_times", {s, w}, {{"twice", true}}, "t");
@@ -152,7 +152,7 @@ TEST_CASE(
 }
 
 TEST_CASE("packed constants: counted in the plan, where they are not filled") {
-  KeptHost host;
+  PackedHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   Session session(graph);
   const auto plan = session.plan({{"x", {2}}});
@@ -174,7 +174,7 @@ TEST_CASE("packed constants: counted in the plan, where they are not filled") {
 TEST_CASE(
     "packed constants: writes to a borrowed weight between runs show, unless it is declared "
     "constant") {
-  KeptHost host;
+  PackedHost host;
   float memory[] = {1, 2, 3};
   const auto graph = graph_of(host, Tensor::borrow(memory, f32, {3}));
   Session session(graph);
@@ -197,7 +197,7 @@ TEST_CASE(
 }
 
 TEST_CASE("packed constants: writes through an application's handle show") {
-  KeptHost host;
+  PackedHost host;
   std::optional<Tensor> handle = numbers({1, 2, 3});
   const auto graph = graph_of(host, *handle);
   Session session(graph);
@@ -237,7 +237,7 @@ TEST_CASE("packed constants: writes through an application's handle show") {
 
 TEST_CASE(
     "packed constants: a handle that existed between two runs may have been written through") {
-  KeptHost host;
+  PackedHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   Session session(graph), same(graph);
   CHECK(first(session) == 6);
@@ -254,7 +254,7 @@ TEST_CASE(
 }
 
 TEST_CASE("packed constants: two graphs with one tensor") {
-  KeptHost host;
+  PackedHost host;
   std::optional<Tensor> handle = numbers({1, 2, 3});
   const auto graph = graph_of(host, *handle), other = graph_of(host, *handle);
   handle.reset();
@@ -271,7 +271,7 @@ TEST_CASE("packed constants: two graphs with one tensor") {
 TEST_CASE(
     "packed constants: a training session packs none of the variables it updates; its gradients "
     "pack others") {
-  KeptHost host;
+  PackedHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   const auto w = graph.find("w"), frozen = graph.variable("frozen", numbers({2, 2}));
   const auto y = graph.add("sum_times", {graph.find("s"), frozen}, {}, "t");
@@ -282,8 +282,8 @@ TEST_CASE(
   const auto plan = session.plan({{"x", {2}}});
   int steps = 0;
   for (const auto& step : plan.steps)
-    for (const auto& kept : step.kept) {
-      CHECK(kept.value == "frozen");
+    for (const auto& constant : step.kept) {
+      CHECK(constant.value == "frozen");
       ++steps;
     }
   CHECK(steps == 2);  // forward and backward
@@ -298,7 +298,7 @@ TEST_CASE(
 }
 
 TEST_CASE("packed constants: sessions on several threads fill them once") {
-  KeptHost host;
+  PackedHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}));
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 8; ++i) sessions.push_back(std::make_unique<Session>(graph));
@@ -312,7 +312,7 @@ TEST_CASE("packed constants: sessions on several threads fill them once") {
 }
 
 TEST_CASE("packed constants: eager and prepared calls make none") {
-  KeptHost host;
+  PackedHost host;
   const Tensor x = numbers({1, 2}), w = numbers({1, 2, 3});
   CHECK(host.call("sum_times", {x, w}).values<float>()[1] == 12);
   auto prepared = host.prepare("sum_times", std::vector{Argument::like(x), Argument::like(w)}, {});
@@ -322,7 +322,7 @@ TEST_CASE("packed constants: eager and prepared calls make none") {
 }
 
 TEST_CASE("packed constants: faults of prepare() are reported with the node") {
-  KeptHost host;
+  PackedHost host;
   struct Row {
     int fault;
     const char* words;
@@ -351,7 +351,7 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
 }
 
 TEST_CASE("packed constants: insufficient memory is refused before a run") {
-  KeptHost host;
+  PackedHost host;
   const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", 8}});
   Session session(graph);
   const auto failure = failure_of([&] { first(session); });
@@ -361,7 +361,7 @@ TEST_CASE("packed constants: insufficient memory is refused before a run") {
 }
 
 TEST_CASE("packed constants: weights of files, initialized ones, and those only of sessions") {
-  KeptHost host;
+  PackedHost host;
   Graph graph(host);
   const auto x = graph.input("x", f32, {-1});
   graph.output("y", graph.add("sum_times",
@@ -382,7 +382,7 @@ TEST_CASE("packed constants: weights of files, initialized ones, and those only 
 }
 
 TEST_CASE("packed constants: a session that trains without updates makes none of its variables") {
-  KeptHost host;
+  PackedHost host;
   auto graph = graph_of(host, numbers({1, 2, 3}));
   graph.output("dw", graph.gradient(graph.find("s"), {graph.find("w")})[0]);
   Session session(graph, {.training = true});
