@@ -49,29 +49,29 @@ class ChannelsLastMemory {
  public:
   tenon_tensor* add(const Tensor& tensor, bool last) {
     if (!tensor) return nullptr;
-    auto& own = all_.emplace_back();
-    own.memory = tensor.clone();
-    own.raw = own.memory.abi();
-    if (!last) return &own.raw;
-    set_channels_last_strides(own.raw.dense.shape, own.raw.dense.ndim, own.strides.data());
-    own.raw.dense.strides = own.strides.data();
+    auto& copy = all_.emplace_back();
+    copy.memory = tensor.clone();
+    copy.raw = copy.memory.abi();
+    if (!last) return &copy.raw;
+    set_channels_last_strides(copy.raw.dense.shape, copy.raw.dense.ndim, copy.strides.data());
+    copy.raw.dense.strides = copy.strides.data();
     const auto size = size_of(tensor.dtype());
     for (std::int64_t index = 0; index < tensor.size(); ++index)
       std::memcpy(
-          static_cast<std::byte*>(own.memory.data()) + static_cast<std::size_t>(index) * size,
+          static_cast<std::byte*>(copy.memory.data()) + static_cast<std::size_t>(index) * size,
           static_cast<const std::byte*>(tensor.data()) +
-              static_cast<std::size_t>(row_major_index(own.raw.dense, index)) * size,
+              static_cast<std::size_t>(row_major_index(copy.raw.dense, index)) * size,
           size);
-    return &own.raw;
+    return &copy.raw;
   }
 
  private:
-  struct Own {
+  struct TensorCopy {
     Tensor memory;
     tenon_tensor raw{};
     std::array<std::int64_t, TENON_MAX_RANK> strides{};
   };
-  std::deque<Own> all_;
+  std::deque<TensorCopy> all_;
 };
 
 // Returns what differs; empty if nothing, or if the call cannot be compared. `compared` counts

@@ -13,15 +13,15 @@ namespace tenon::cli {
 namespace {
 
 // The kind of argument that an overload accepts for one input.
-enum class Taken { value, value_or_array, array, numpy, kind, anything };
+enum class Accepts { value, value_or_array, array, numpy, kind, anything };
 
 // One overload: the type of each input and of the result, and which of the common call options it
 // has.
 struct Overload {
-  std::vector<Taken> inputs;  // per declared input; the last one covers all of a variadic input
+  std::vector<Accepts> inputs;  // per declared input; the last one covers all of a variadic input
   std::string result, out;
   bool names = false, computes = false;
-  std::vector<Taken> first{};    // positional tensors before a variadic input's others
+  std::vector<Accepts> first{};  // positional tensors before a variadic input's others
   std::size_t keyword_only = 0;  // index of the first keyword-only input; 0 if there is none
 };
 
@@ -64,29 +64,30 @@ class Writer {
     const auto value = words_("Value"), kind = words_("ArrayT"), any = words_("Any");
     std::vector<Overload> overloads;
     for (std::size_t i = 0; i < fixed_; ++i) {
-      std::vector<Taken> inputs(count, Taken::value_or_array);
-      std::fill_n(inputs.begin(), i, Taken::array);
-      inputs[i] = Taken::value;
+      std::vector<Accepts> inputs(count, Accepts::value_or_array);
+      std::fill_n(inputs.begin(), i, Accepts::array);
+      inputs[i] = Accepts::value;
       const bool apart = i > defaulted_ && !info_.variadic();
       overloads.push_back(
           {std::move(inputs), result_of(value), "", true, false, {}, apart ? i : 0});
     }
     if (fixed_ == 0)
-      for (const auto& first : {std::vector{Taken::value}, std::vector{Taken::array, Taken::value}})
-        overloads.push_back({{Taken::value_or_array}, result_of(value), "", true, false, first});
+      for (const auto& first :
+           {std::vector{Accepts::value}, std::vector{Accepts::array, Accepts::value}})
+        overloads.push_back({{Accepts::value_or_array}, result_of(value), "", true, false, first});
     overloads.push_back(
-        {std::vector(count, Taken::numpy), result_of(numpy), out_of(numpy), false, true});
-    Overload same{std::vector(count, Taken::array), result_of(kind), out_of(kind), false, true};
-    (fixed_ == 0 ? same.first.emplace_back() : same.inputs[0]) = Taken::kind;
+        {std::vector(count, Accepts::numpy), result_of(numpy), out_of(numpy), false, true});
+    Overload same{std::vector(count, Accepts::array), result_of(kind), out_of(kind), false, true};
+    (fixed_ == 0 ? same.first.emplace_back() : same.inputs[0]) = Accepts::kind;
     overloads.push_back(std::move(same));
     if (count > 1 || info_.variadic())
-      overloads.push_back({std::vector(count, Taken::value_or_array), any, any, true, true});
+      overloads.push_back({std::vector(count, Accepts::value_or_array), any, any, true, true});
     return overloads;
   }
 
   Overload implementation() {
     const auto any = words_("Any");
-    return {std::vector(info_.inputs.size(), Taken::anything), any, any, true, true};
+    return {std::vector(info_.inputs.size(), Accepts::anything), any, any, true, true};
   }
 
   // Returns the type of the visible outputs, each of type `type`.
@@ -111,19 +112,19 @@ class Writer {
                : fmt::format("{}[{}]", words_("Sequence"), type);
   }
 
-  std::string type_of(Taken taken) {
-    switch (taken) {
-      case Taken::value:
+  std::string type_of(Accepts accepts) {
+    switch (accepts) {
+      case Accepts::value:
         return words_("Value");
-      case Taken::value_or_array:
+      case Accepts::value_or_array:
         return words_("Value") + " | " + words_("ArrayLike");
-      case Taken::array:
+      case Accepts::array:
         return words_("ArrayLike");
-      case Taken::numpy:
+      case Accepts::numpy:
         return words_("NumpyLike");
-      case Taken::kind:
+      case Accepts::kind:
         return words_("ArrayT");
-      case Taken::anything:
+      case Accepts::anything:
         break;
     }
     return words_("Any");
@@ -164,12 +165,13 @@ class Writer {
   void add_inputs(std::vector<PythonExpression>& items, const Overload& overload) {
     for (std::size_t i = 0; i < fixed_; ++i) {
       if (overload.keyword_only != 0 && i == overload.keyword_only) items.push_back({"*"});
-      const auto taken = overload.inputs[i];
+      const auto accepts = overload.inputs[i];
       const bool has_value =
-          taken == Taken::value || (overload.keyword_only == 0 && value_follows(overload, i));
-      const bool nothing = may_be_left_out(i) && taken != Taken::value && taken != Taken::anything;
+          accepts == Accepts::value || (overload.keyword_only == 0 && value_follows(overload, i));
+      const bool nothing =
+          may_be_left_out(i) && accepts != Accepts::value && accepts != Accepts::anything;
       const bool without = may_be_left_out(i) && i >= defaulted_ && !has_value;
-      items.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(taken),
+      items.push_back({fmt::format("{}: {}{}{}", names_.inputs[i], type_of(accepts),
                                    nothing ? " | None" : "", without ? " = None" : "")});
     }
     if (!info_.variadic()) return;
@@ -196,7 +198,7 @@ class Writer {
   // The overload's Value argument is required, and so are the arguments before it.
   static bool value_follows(const Overload& overload, std::size_t i) {
     return std::find(overload.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                     overload.inputs.end(), Taken::value) != overload.inputs.end();
+                     overload.inputs.end(), Accepts::value) != overload.inputs.end();
   }
 
   void add_params(std::vector<PythonExpression>& items) {

@@ -90,7 +90,7 @@ void bind_check(nb::module_& module) {
                          reported_to(report));
         });
       },
-      nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("told"),
+      nb::arg("manifest"), nb::arg("type"), nb::arg("call_type"), nb::arg("declared"),
       nb::arg("options"), nb::arg("report"));
 }
 

@@ -21,12 +21,12 @@ def gradients_of(
 ) -> tenon.Session:
     """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from the output's gradient dy."""
     graph = tenon.Graph()
-    inputs = [graph.input(f"x{place}", dtype, shape) for place, (dtype, shape) in enumerate(types)]
+    inputs = [graph.input(f"x{index}", dtype, shape) for index, (dtype, shape) in enumerate(types)]
     made = graph.ops[op](*inputs, **dict(params))
     seed = graph.input("dy", made.dtype, made.shape)
-    for place, grad in enumerate(graph.gradient(made, inputs, seed=seed)):
+    for index, grad in enumerate(graph.gradient(made, inputs, seed=seed)):
         if grad is not None:
-            graph.output(f"dx{place}", grad)
+            graph.output(f"dx{index}", grad)
     return graph.session()
 
 
@@ -36,14 +36,14 @@ def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
     def forward(*inputs: Any) -> np.ndarray[Any, Any]:
         return np.asarray(tenon.ops[op](*map(np.asarray, inputs), **params))
 
-    def backward(*given: Any) -> tuple[np.ndarray[Any, Any], ...]:
-        *inputs, dy = map(np.asarray, given)
+    def backward(*arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
+        *inputs, dy = map(np.asarray, arguments)
         session = gradients_of(
             op, tuple((each.dtype.name, each.shape) for each in inputs), tuple(params.items())
         )
-        made = session.run({**{f"x{place}": each for place, each in enumerate(inputs)}, "dy": dy})
+        made = session.run({**{f"x{index}": each for index, each in enumerate(inputs)}, "dy": dy})
         return tuple(
-            made.get(f"dx{place}", np.zeros_like(each)) for place, each in enumerate(inputs)
+            made.get(f"dx{index}", np.zeros_like(each)) for index, each in enumerate(inputs)
         )
 
     def like(values: Any) -> Any:

@@ -106,7 +106,7 @@ def warn(text: str, kind: type[Warning] | type[DeprecationWarning]) -> None:
     warnings.warn(text, kind, stacklevel=level)
 
 
-def is_own(error: BaseException) -> bool:
+def is_tenon_error(error: BaseException) -> bool:
     return isinstance(error, Error)
 
 

@@ -17,16 +17,16 @@ std::size_t bytes_of_names(const Plan& plan, const FusedGroup& group) {
 
 // Threads that compute a block run nested parallel loops themselves: the other threads have blocks
 // of their own.
-void run_here(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body,
-              void* context) {
+void run_serially(const tenon_call*, std::int64_t n, std::int64_t grain, tenon_body body,
+                  void* context) {
   for (std::int64_t begin = 0; begin < n; begin += grain)
     body(context, begin, std::min(begin + grain, n));
 }
 
 tenon_host host_for_blocks(const tenon_host& host) {
-  auto own = host;
-  own.parallel_for = run_here;
-  return own;
+  auto serial = host;
+  serial.parallel_for = run_serially;
+  return serial;
 }
 
 }  // namespace

@@ -41,9 +41,10 @@ std::int32_t with_python(tenon_error* error, ErrorKind kind, Work&& work) {
     work();
     return 0;
   } catch (const nb::python_error& raised) {
-    const bool own =
-        nb::module_::import_("tenon._errors").attr("is_own")(raised.value()).ptr() == Py_True;
-    write_error(error, own ? kind : ErrorKind::failed, store_exception(raised).what());
+    const bool is_tenon_error =
+        nb::module_::import_("tenon._errors").attr("is_tenon_error")(raised.value()).ptr() ==
+        Py_True;
+    write_error(error, is_tenon_error ? kind : ErrorKind::failed, store_exception(raised).what());
   } catch (const nb::builtin_exception& raised) {
     write_error(error, ErrorKind::failed, raised.what());
   } catch (...) {
@@ -192,10 +193,11 @@ void* make(const std::shared_ptr<const PythonOperator>& op, const tenon_attribut
 
 std::string add_operator(const HostHandle& host, nb::bytes manifest, nb::object type,
                          nb::object call_type, nb::dict declared) {
-  const auto own = define_operator(std::move(manifest), std::move(type), std::move(call_type),
-                                   std::move(declared));
+  const auto definition = define_operator(std::move(manifest), std::move(type),
+                                          std::move(call_type), std::move(declared));
   const auto target = host.use();
-  return without_gil([&] { return target->add_operator(own.manifest, own.table, own.make); });
+  return without_gil(
+      [&] { return target->add_operator(definition.manifest, definition.table, definition.make); });
 }
 
 }  // namespace
@@ -239,7 +241,7 @@ void bind_python_operator(nb::module_& module) {
   start_kernel_arrays();
   bind_python_infer(module);
   module.def("add_operator", &add_operator, nb::arg("host"), nb::arg("manifest"), nb::arg("type"),
-             nb::arg("call_type"), nb::arg("told"));
+             nb::arg("call_type"), nb::arg("declared"));
   module.def(
       "snake_case", [](const std::string& name) { return internal::snake_case(name); },
       nb::arg("name"));
