@@ -1,5 +1,5 @@
-// tenon docs -o: the site's folder and pages. tests/house/site.sh runs the examples, site_search.sh
-// the search.
+// tenon docs -o: the folder and pages of the site. tests/house/site.py runs the examples,
+// site_search.sh the search.
 #include <doctest/doctest.h>
 
 #include <filesystem>
