@@ -279,8 +279,8 @@ figure() {
     found && index($0, key) {gsub(/[",]/, ""); printf "%.4g", $2; exit}' "$out/$1.json" 2>/dev/null
 }
 
-# told BENCHMARK KEY: the median of a training step, or a placeholder if it was not measured.
-told() {
+# training_figure BENCHMARK KEY: the median of a training step, or a placeholder if it was not measured.
+training_figure() {
   local value
   value=$(figure bench_training "train_step/$1" "$2")
   printf '%s' "${value:-(unknown)}"
@@ -305,10 +305,10 @@ goals() {
   goal "chain of 1,000, session time relative to a captured graph" \
     "$(ratio "$(figure bench_chain session real_time)" "$(figure bench_chain captured_by_hand real_time)")" '<=' 1.1
   for network in mlp convnet; do
-    say "$network: a training step takes $(told ${network}_cuda real_time) us," \
-      "with $(told ${network}_cuda kernel_us) us in $(told ${network}_cuda kernels) kernels," \
-      "$(told ${network}_cuda library) of that in library kernels; the GPU is busy for $(told ${network}_cuda busy) of the step"
-    say "$network: $(told ${network}_cuda waits) waits and $(told ${network}_cuda allocations) CUDA allocations in a training step;" \
+    say "$network: a training step takes $(training_figure ${network}_cuda real_time) us," \
+      "with $(training_figure ${network}_cuda kernel_us) us in $(training_figure ${network}_cuda kernels) kernels," \
+      "$(training_figure ${network}_cuda library) of that in library kernels; the GPU is busy for $(training_figure ${network}_cuda busy) of the step"
+    say "$network: $(training_figure ${network}_cuda waits) waits and $(training_figure ${network}_cuda allocations) CUDA allocations in a training step;" \
       "a run must have none (steady_state)"
   done
 }

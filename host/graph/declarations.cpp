@@ -22,7 +22,7 @@ bool is_device_name(std::string_view device) {
   return digits && !number.empty() && (number == "0" || number[0] != '0');
 }
 
-bool holds(DType dtype, double value) {
+bool represents(DType dtype, double value) {
   return dtype == DType::boolean ||
          visit<every_type>(dtype, [&]<class T>() { return fits<T>(value); });
 }
@@ -57,7 +57,7 @@ void check_init(std::string_view name, const Init& init, const tenon_type& type)
             "finite and the deviation 0 or more",
             name, init.a, init.b));
   if (init.kind == Init::Kind::value && type.dtype < TENON_DTYPE_COUNT &&
-      !holds(static_cast<DType>(type.dtype), init.a))
+      !represents(static_cast<DType>(type.dtype), init.a))
     throw Failure(FailureKind::usage,
                   fmt::format("the initial value of '{}' is {}, which does not fit {}", name,
                               init.a, name_of(static_cast<DType>(type.dtype))));

@@ -155,8 +155,8 @@ AttributeRecord make_record(GraphModel& model, const ParamInfo& param,
 // `element`: index within a list; -1 if it is not a list.
 void check_number(const ParamInfo& param, double number, const std::string& shown,
                   std::int64_t element = -1) {
-  const auto need = [&](bool holds, const char* relation, double bound) {
-    if (!holds)
+  const auto need = [&](bool is_met, const char* relation, double bound) {
+    if (!is_met)
       refuse("{}parameter '{}' is {} but must be {} {}",
              element < 0 ? "" : fmt::format("element {} of ", element), param.name, shown, relation,
              bound);

@@ -19,8 +19,8 @@ namespace {
 
 template <class T>
 bool holds(const AttributeValue& value, const T& expected) {
-  const auto* held = std::get_if<T>(&value.variant());
-  return held != nullptr && *held == expected;
+  const auto* content = std::get_if<T>(&value.variant());
+  return content != nullptr && *content == expected;
 }
 
 constexpr auto most = std::numeric_limits<std::int64_t>::max();

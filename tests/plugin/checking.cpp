@@ -80,17 +80,18 @@ TEST_CASE("check_plugin: concurrent calls run one after the other, with the same
   std::vector<int> order;  // order of results; written by one call at a time
   std::atomic<int> ready = 0;
   std::vector<tenon::CheckResult> results[2];
-  const auto check = [&](int who) {
+  const auto check = [&](int thread_number) {
     for (++ready; ready < 2;) std::this_thread::yield();
-    results[who] = tenon::check_plugin(examples / "quadratic.so", options,
-                                       [&](const tenon::CheckResult&) { order.push_back(who); });
+    results[thread_number] =
+        tenon::check_plugin(examples / "quadratic.so", options,
+                            [&](const tenon::CheckResult&) { order.push_back(thread_number); });
   };
   std::thread other(check, 1);
   check(0);
   other.join();
   REQUIRE(order.size() == 2 * options.checks.size());
   CHECK(std::is_partitioned(order.begin(), order.end(),
-                            [&](int who) { return who == order.front(); }));
+                            [&](int thread_number) { return thread_number == order.front(); }));
   for (const auto& found : results) {
     REQUIRE(found.size() == options.checks.size());
     for (const auto& result : found) CHECK(result.verdict == tenon::CheckVerdict::passed);

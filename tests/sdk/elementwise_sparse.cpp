@@ -38,10 +38,10 @@ struct Sparse {
   }
 };
 
-int asked_for = -1;
+int requested_storage = -1;
 std::int32_t give(const tenon_call* call, std::uint32_t output, std::int64_t stored,
                   tenon_tensor** out, tenon_error*) {
-  asked_for = static_cast<int>(stored);
+  requested_storage = static_cast<int>(stored);
   *out = &static_cast<Sparse*>(call->context)[output].raw;
   return 0;
 }
@@ -70,7 +70,8 @@ std::string forward_sparse(const Instance& instance, void* object, Sparse& in, S
 
 /// The output's storage if the sparse kernel is to run; dense if the input is to be converted to
 /// dense.
-Storage kept(const tenon_operator* table, const Instance::Parameters& parameters, Storage storage) {
+Storage output_storage(const tenon_operator* table, const Instance::Parameters& parameters,
+                       Storage storage) {
   Instance instance(table, parameters);
   ErrorText error;
   const auto input = static_cast<std::uint8_t>(storage);
@@ -92,9 +93,9 @@ tenon_type type_of(const tenon::Shape& shape) {
   return type;
 }
 
-/// Like kept(), for two inputs. Without a left shape the host provides none.
-Storage kept_of_two(const tenon_operator* table, Storage left, Storage right,
-                    const tenon::Shape& left_shape, const tenon::Shape& right_shape) {
+/// Like output_storage(), for two inputs. Without a left shape the host provides none.
+Storage output_storage_of_two(const tenon_operator* table, Storage left, Storage right,
+                              const tenon::Shape& left_shape, const tenon::Shape& right_shape) {
   Instance instance(table);
   ErrorText error;
   const std::uint8_t inputs[] = {static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right)};
@@ -117,12 +118,12 @@ Storage kept_of_two(const tenon_operator* table, Storage left, Storage right,
 TEST_CASE("the storage is preserved if the function of 0 is 0 for the object's parameters") {
   const tenon_operator* quadratic = tenon::table_of<Quadratic>();
   for (const Storage storage : {Storage::csr, Storage::row_sparse}) {
-    CHECK(kept(quadratic, {{"a", 1}, {"b", 2}}, storage) == storage);
-    CHECK(kept(quadratic, {{"a", 1}, {"c", 1}}, storage) == Storage::dense);
-    CHECK(kept(tenon::table_of<Tanh>(), {}, storage) == storage);
-    CHECK(kept(tenon::table_of<Tiny>(), {}, storage) == Storage::dense);
+    CHECK(output_storage(quadratic, {{"a", 1}, {"b", 2}}, storage) == storage);
+    CHECK(output_storage(quadratic, {{"a", 1}, {"c", 1}}, storage) == Storage::dense);
+    CHECK(output_storage(tenon::table_of<Tanh>(), {}, storage) == storage);
+    CHECK(output_storage(tenon::table_of<Tiny>(), {}, storage) == Storage::dense);
   }
-  CHECK(kept(quadratic, {}, Storage::dense) == Storage::dense);
+  CHECK(output_storage(quadratic, {}, Storage::dense) == Storage::dense);
   CHECK((tenon::table_of<Choose>()->infer_storage == nullptr));
 }
 
@@ -135,7 +136,7 @@ TEST_CASE(
     const tenon_operator* table;
     Storage left, right;
     tenon::Shape left_shape, right_shape;
-    Storage kept;
+    Storage output_storage;
   } cases[] = {{tenon::table_of<Product>(), csr, csr, matrix, matrix, csr},
                {tenon::table_of<Product>(), rows, rows, wide, wide, rows},
                {tenon::table_of<Product>(), csr, dense, matrix, row, csr},
@@ -156,8 +157,8 @@ TEST_CASE(
   for (const auto& test : cases) {
     CAPTURE(tenon::to_string(test.left_shape));
     CAPTURE(tenon::to_string(test.right_shape));
-    CHECK(kept_of_two(test.table, test.left, test.right, test.left_shape, test.right_shape) ==
-          test.kept);
+    CHECK(output_storage_of_two(test.table, test.left, test.right, test.left_shape,
+                                test.right_shape) == test.output_storage);
   }
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("forward_sparse changes the stored values and copies their indices") {
     Sparse csr(Storage::csr, dtype, {3, 4}, Tensor(dtype, {3}, {1, 2, 3}), {0, 3, 1}, {0, 2, 2, 3});
     Sparse csr_out(Storage::csr, dtype, {3, 4}, Tensor(dtype, {3}), {9, 9, 9}, {9, 9, 9, 9});
     REQUIRE(forward_sparse(instance, object, csr, csr_out) == "");
-    CHECK(asked_for == 3);
+    CHECK(requested_storage == 3);
     CHECK(csr_out.values.values() == Values{3, 8, 15});
     CHECK(csr_out.indices == csr.indices);
     CHECK(csr_out.row_starts == csr.row_starts);
@@ -200,7 +201,7 @@ TEST_CASE("forward_sparse changes the stored values and copies their indices") {
     Sparse rows(Storage::row_sparse, dtype, {5, 2}, Tensor(dtype, {4}, {1, 2, 3, 4}), {1, 4}, {});
     Sparse rows_out(Storage::row_sparse, dtype, {5, 2}, Tensor(dtype, {4}), {9, 9}, {});
     REQUIRE(forward_sparse(instance, object, rows, rows_out) == "");
-    CHECK(asked_for == 2);
+    CHECK(requested_storage == 2);
     CHECK(rows_out.values.values() == Values{3, 8, 15, 24});
     CHECK(rows_out.indices == rows.indices);
 

@@ -114,9 +114,9 @@ std::vector<ValueId> order_inputs(const OperatorInfo& info, std::vector<ValueId>
 }
 
 void check_arity(const GraphModel& model, const NodeRecord& node, const OperatorInfo& info) {
-  const auto need = [](bool holds, std::uint32_t found, const char* what, const char* has,
+  const auto need = [](bool is_met, std::uint32_t found, const char* what, const char* has,
                        std::size_t needed) {
-    if (!holds)
+    if (!is_met)
       throw Failure(FailureKind::file, fmt::format("has {} but the operator {} {}",
                                                    counted(found, what), has, needed));
   };

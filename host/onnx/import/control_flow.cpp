@@ -255,12 +255,13 @@ struct LoopComponents {
 // True if the condition never changes and all shapes are known, so that only the trip count
 // decides.
 bool is_scan(const LoopComponents& components, const SubgraphImport& body) {
-  const auto holds = [](const Operand& condition) {
+  const auto is_always_true = [](const Operand& condition) {
     return condition.known() && condition.elements.dtype() == boolean &&
            condition.elements.size() == 1 && condition.elements.values<bool>()[0];
   };
   const bool passed_on = body.result(0).value == body.declared(1);
-  if (!holds(components.condition) || (!passed_on && !holds(body.result(0)))) return false;
+  if (!is_always_true(components.condition) || (!passed_on && !is_always_true(body.result(0))))
+    return false;
   if (components.limit.known() &&
       (components.limit.elements.dtype() != i64 || components.limit.elements.size() != 1 ||
        components.limit.elements.values<std::int64_t>()[0] > max_rows))

@@ -28,8 +28,8 @@ enum class Fault {
   weight,
   parameter
 };
-Fault wanted_fault = Fault::none;
-Compose::Value kept_value;
+Fault injected_fault = Fault::none;
+Compose::Value stored_value;
 
 struct Faulty : Operator {
   static constexpr void describe(auto& op) {
@@ -40,7 +40,7 @@ struct Faulty : Operator {
   }
   void forward(Compose& c) const {
     auto x = c.input("x");
-    switch (wanted_fault) {
+    switch (injected_fault) {
       case Fault::itself:
         x = c.add("faulty", {x});
         break;
@@ -59,7 +59,7 @@ struct Faulty : Operator {
         c.set_output("z", x);
         break;
       case Fault::foreign:
-        x = kept_value;
+        x = stored_value;
         break;
       case Fault::empty:
         x = Compose::Value();
@@ -79,7 +79,7 @@ struct Faulty : Operator {
         x = c.add("quadratic", {x}, {{"aa", 1}});
         break;
       case Fault::none:
-        for (int i = 0; i < 40; ++i) kept_value = c.add("quadratic", {x});
+        for (int i = 0; i < 40; ++i) stored_value = c.add("quadratic", {x});
     }
     c.set_output("z", x);
   }
@@ -116,14 +116,14 @@ struct FaultyHost : ApplicationHost {
     add<OtherFaulty>("other_faulty");
     add<ScaledByWeight>("scaled_by_weight");
   }
-  ~FaultyHost() { wanted_fault = Fault::none; }
+  ~FaultyHost() { injected_fault = Fault::none; }
 };
 
 /// The error of adding the node, whose y has another length than x.
-std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
+std::string message_for(Fault fault, Host& host, std::string* hint = nullptr) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {2}), y = graph.input("y", f32, {3});
-  wanted_fault = fault;
+  injected_fault = fault;
   const auto failure = failure_of([&] { graph.add("faulty", {x, y}, {}, "node"); });
   CHECK(graph.nodes().size() == (fault == Fault::none ? 1 : 0));
   if (hint != nullptr) *hint = failure.hint;
@@ -135,7 +135,7 @@ std::string said_of(Fault fault, Host& host, std::string* hint = nullptr) {
 TEST_CASE(
     "composed operators: each fault is refused when the node is added, naming node and operators") {
   FaultyHost host;
-  CHECK(said_of(Fault::none, host).empty());
+  CHECK(message_for(Fault::none, host).empty());
   const std::pair<Fault, const char*> cases[] = {
       {Fault::itself,
        "[faulty] node 'faulty/faulty': the composed operator 'app.faulty' contains itself: "
@@ -161,11 +161,11 @@ TEST_CASE(
       {Fault::parameter, "[quadratic] node 'faulty/quadratic': unknown parameter 'aa'"},
   };
   for (const auto& [fault, sentence] : cases)
-    CHECK(said_of(fault, host) == std::string("[faulty] node 'node': ") + sentence);
+    CHECK(message_for(fault, host) == std::string("[faulty] node 'node': ") + sentence);
   std::string hint;
-  CHECK(said_of(Fault::missing, host).find("[faulty] node 'node': ") == 0);
-  CHECK(said_of(Fault::missing, host).find("no_such_operatr") != std::string::npos);
-  said_of(Fault::weight, host, &hint);
+  CHECK(message_for(Fault::missing, host).find("[faulty] node 'node': ") == 0);
+  CHECK(message_for(Fault::missing, host).find("no_such_operatr") != std::string::npos);
+  message_for(Fault::weight, host, &hint);
   CHECK(hint ==
         "add an input for it to the composed operator (it may be a .weight()), or disable it with "
         "a parameter");
@@ -173,13 +173,13 @@ TEST_CASE(
 
 TEST_CASE("composed operators: eager calls refuse the same faults") {
   FaultyHost host;
-  wanted_fault = Fault::inner;
+  injected_fault = Fault::inner;
   CHECK(
       failure_of([&] {
         host.call("faulty", {vector_of({1}), vector_of({1, 2})});
       }).message.find("[faulty] [test_add] node 'faulty/test_add': left is [1] but right is [2]") ==
       0);
-  wanted_fault = Fault::none;
+  injected_fault = Fault::none;
   CHECK(host.call("faulty", {vector_of({3})}).values<float>()[0] == 3);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("composed operators: an inner node without a gradient is named") {
   FaultyHost host;
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
-  wanted_fault = Fault::none;
+  injected_fault = Fault::none;
   const auto y = graph.add("faulty", {x}, {}, "node");
   CHECK(graph.gradient(y, {x}).size() == 1);
 }

@@ -366,11 +366,11 @@ TEST_CASE("packed constants: weights of files, initialized ones, and those only 
   const auto x = graph.input("x", f32, {-1});
   graph.output("y", graph.add("sum_times",
                               {x, graph.variable("w", f32, {3}, {Init::Kind::value, 2})}, {}, "s"));
-  Session of_its_own(graph);
-  CHECK(first(of_its_own) == 6);
+  Session separate(graph);
+  CHECK(first(separate) == 6);
   CHECK(used == 1);
-  of_its_own.tensor("w").data<float>()[0] = 12;
-  CHECK(first(of_its_own) == 16);
+  separate.tensor("w").data<float>()[0] = 12;
+  CHECK(first(separate) == 16);
   CHECK(used == 2);
   const TemporaryFolder folder;
   graph.initialize(0);

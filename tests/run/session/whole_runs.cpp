@@ -42,7 +42,7 @@ Graph changing_graph(Host& host, bool late = true) {
   return graph;
 }
 
-NamedTensors kept_by_runs(const Session& session) {
+NamedTensors session_tensors(const Session& session) {
   NamedTensors kept;
   for (const char* name : {"tally_runs", "picky_seen", "in_place", "copied"})
     if (const auto tensor = session.tensor(name)) kept.emplace(name, tensor.clone());
@@ -71,7 +71,7 @@ struct SessionPair {
     compare();
   }
   void compare() const {
-    CHECK(same_tensors(kept_by_runs(tried), kept_by_runs(untouched)));
+    CHECK(same_tensors(session_tensors(tried), session_tensors(untouched)));
     CHECK(tried.step() == untouched.step());
   }
 
@@ -180,11 +180,11 @@ TEST_CASE("whole runs: the search for non-finite values changes nothing") {
   Session session(changing_graph(host), {.training = true});
   const NamedTensors inputs{{"x", four_from(1)}};
   session.run(inputs);
-  const auto before = kept_by_runs(session);
+  const auto before = session_tensors(session);
   CHECK(session.first_non_finite(inputs).empty());
-  CHECK(same_tensors(kept_by_runs(session), before));
+  CHECK(same_tensors(session_tensors(session), before));
   CHECK(failure_of([&] { session.first_non_finite({{"x", four_from(-9)}}); }).kind == 1);
-  CHECK(same_tensors(kept_by_runs(session), before));
+  CHECK(same_tensors(session_tensors(session), before));
 }
 
 TEST_CASE("whole runs: outputs are finished once, also in a run of several stages") {

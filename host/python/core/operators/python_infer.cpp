@@ -230,9 +230,9 @@ void bind_python_infer(nb::module_& module) {
           "require",
           [](const PythonInfer& self, nb::handle condition, const std::string& reason) {
             self.use();
-            const int holds = PyObject_IsTrue(condition.ptr());
-            if (holds < 0) throw nb::python_error();
-            if (holds == 0) throw Error(ErrorKind::type, reason);
+            const int is_true = PyObject_IsTrue(condition.ptr());
+            if (is_true < 0) throw nb::python_error();
+            if (is_true == 0) throw Error(ErrorKind::type, reason);
           },
           nb::arg("condition"), nb::arg("reason"))
       .def(
