@@ -422,7 +422,7 @@ def difference(found, expected: np.ndarray) -> str:
     if expected.dtype == ml_dtypes.bfloat16 and found.dtype == np.uint16:
         found = found.view(ml_dtypes.bfloat16)
     if found.dtype != expected.dtype or found.shape != expected.shape:
-        return f"{found.dtype} {found.shape} instead of {wanted.dtype} {wanted.shape}"
+        return f"{found.dtype} {found.shape} instead of {expected.dtype} {expected.shape}"
     if expected.dtype.kind in "biu":
         same = found == expected
     else:
@@ -435,7 +435,7 @@ def difference(found, expected: np.ndarray) -> str:
         return ""
     places = np.argwhere(~same)[:4]
     texts = [
-        f"{tuple(int(i) for i in place)}: {found[tuple(place)]} instead of {wanted[tuple(place)]}"
+        f"{tuple(int(i) for i in place)}: {found[tuple(place)]} instead of {expected[tuple(place)]}"
         for place in places
     ]
     return f"{np.count_nonzero(~same)} of {same.size} differ, " + ", ".join(texts)
