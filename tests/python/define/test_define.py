@@ -453,6 +453,15 @@ def test_a_gradient_of_other_operators():
     np.testing.assert_allclose(out.ddx, 6 * X)
 
 
+def test_the_members_of_io_and_graph_have_docstrings_and_operator_names_them():
+    doc = tenon.operator.__doc__
+    for cls in (tenon._core.Infer, tenon._core.Gradient):
+        assert cls.__doc__
+        for name in (each for each in vars(cls) if not each.startswith("_")):
+            assert len(getattr(cls, name).__doc__.split("\n")[-1].split()) > 2, name
+            assert name in doc, name
+
+
 def test_manifests_have_the_bytes_that_the_sdk_writes():
     """The operator cosine in sdk/include/tenon/detail/manifest.hpp has 582 bytes, some only for
     elementwise classes.

@@ -180,29 +180,44 @@ void gradient_in_python(nb::handle object, tenon_gradient& raw, const detail::Na
 }
 
 void bind_python_infer(nb::module_& module) {
-  nb::class_<PythonInfer>(module, "Infer")
+  nb::class_<PythonInfer>(
+      module, "Infer",
+      "The argument `io` of infer(self, io): the types of a node's inputs, outputs and states.\n\n"
+      "infer() is called several times, whenever more is known, and sets what follows from it. "
+      "Types that are set merge with known ones; a contradiction is an error. Inputs and outputs "
+      "are named as in describe(), or by position. The object is valid until infer() returns.")
       .def(
           "shape",
           [](const PythonInfer& self, const NameOrIndex& name) {
             return shape_or_none(type_of(self, name).shape);
           },
-          nb::arg("name"))
+          nb::arg("name"),
+          "The shape of an input or output: a tuple, with None for unknown dimensions; None if "
+          "their number is unknown. A position is that of an input.")
       .def(
           "dtype",
           [](const PythonInfer& self, const NameOrIndex& name) {
             const auto dtype = type_of(self, name).dtype;
             return dtype == unknown_dtype ? nb::none() : numpy_dtype(dtype);
           },
-          nb::arg("name"))
+          nb::arg("name"),
+          "The numpy dtype of an input or output; None if it is unknown. A position is that of an "
+          "input.")
       .def(
           "has_input",
           [](const PythonInfer& self, const std::string& name) {
             return self.use().has_input(std::string_view(name));
           },
-          nb::arg("name"))
-      .def("values", &values_of, nb::arg("name"))
-      .def_prop_ro("inputs", [](const PythonInfer& self) { return self.use().inputs(); })
-      .def_prop_ro("outputs", [](const PythonInfer& self) { return self.use().outputs(); })
+          nb::arg("name"), "Whether the input of this name is connected.")
+      .def("values", &values_of, nb::arg("name"),
+           "The elements of an input, as a copy, if they are known: those of constants, and all in "
+           "eager calls; otherwise None. infer() is called again when they become known.")
+      .def_prop_ro(
+          "inputs", [](const PythonInfer& self) { return self.use().inputs(); },
+          "The number of inputs, connected or not; each tensor of a variadic input counts.")
+      .def_prop_ro(
+          "outputs", [](const PythonInfer& self) { return self.use().outputs(); },
+          "The number of outputs.")
       .def(
           "set_output",
           [](const PythonInfer& self, const NameOrIndex& name, nb::handle shape, nb::handle dtype) {
@@ -210,7 +225,9 @@ void bind_python_infer(nb::module_& module) {
             io.set_output(index_of(self.names->outputs, "output", name, io.outputs()),
                           shape_from(shape), dtype_or_unknown(dtype));
           },
-          nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
+          nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(),
+          "Sets the shape of an output, with None for unknown dimensions; () is a scalar, and None "
+          "sets only the dtype. Without a dtype, outputs have the shared dtype of the inputs.")
       .def(
           "set_input",
           [](const PythonInfer& self, const NameOrIndex& name, nb::handle shape, nb::handle dtype) {
@@ -218,14 +235,17 @@ void bind_python_infer(nb::module_& module) {
             io.set_input(index_of(self.names->inputs, "input", name, io.inputs()),
                          shape_from(shape), dtype_or_unknown(dtype));
           },
-          nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none())
+          nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none() = nb::none(),
+          "Sets what follows for an input, such as the shape of a weight. An optional weight that "
+          "is not connected is requested by this.")
       .def(
           "set_state",
           [](const PythonInfer& self, const std::string& name, nb::handle shape, nb::handle dtype) {
             self.use().set_state(name, shape_from(shape),
                                  dtype.is_none() ? f32 : dtype_from(dtype));
           },
-          nb::arg("name"), nb::arg("shape"), nb::arg("dtype").none() = nb::none())
+          nb::arg("name"), nb::arg("shape"), nb::arg("dtype").none() = nb::none(),
+          "Sets the shape of a state; dtype: default float32.")
       .def(
           "require",
           [](const PythonInfer& self, nb::handle condition, const std::string& reason) {
@@ -234,38 +254,50 @@ void bind_python_infer(nb::module_& module) {
             if (is_true < 0) throw nb::python_error();
             if (is_true == 0) throw Error(ErrorKind::type, reason);
           },
-          nb::arg("condition"), nb::arg("reason"))
+          nb::arg("condition"), nb::arg("reason"),
+          "Raises an error with this reason unless the condition is true.")
       .def(
           "error",
           [](const PythonInfer&, const std::string& reason) {
             throw Error(ErrorKind::type, reason);
           },
-          nb::arg("reason"));
+          nb::arg("reason"), "Raises an error with this reason.");
 
-  nb::class_<GraphValue>(module, "GradientValue");
-  nb::class_<PythonGradient>(module, "Gradient")
+  nb::class_<GraphValue>(module, "GradientValue",
+                         "A value of the graph that gradient() builds. It has no elements.");
+  nb::class_<PythonGradient>(
+      module, "Gradient",
+      "The argument `graph` of gradient(self, graph): adds the nodes that compute the gradients of "
+      "a node's inputs.\n\n"
+      "Nothing is computed here. Inputs whose gradient is not set have a gradient of zero. Inputs "
+      "and outputs are named as in describe(), or by position. The object is valid until "
+      "gradient() returns.")
       .def(
           "input",
           [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_INPUT, self.names->inputs, "input", name,
                             self.use().inputs());
           },
-          nb::arg("name"))
+          nb::arg("name"), "An input of the node. Raises an error if it is not connected.")
       .def(
           "output",
           [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_OUTPUT, self.names->outputs, "output", name,
                             self.use().outputs());
           },
-          nb::arg("name"))
+          nb::arg("name"), "An output that forward wrote.")
       .def(
           "output_grad",
           [](const PythonGradient& self, const NameOrIndex& name) {
             return value_of(self, TENON_GRADIENT_OUTPUT_GRAD, self.names->outputs, "output", name,
                             self.use().outputs());
           },
-          nb::arg("name"))
-      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("params"))
+          nb::arg("name"),
+          "The gradient of the loss with respect to an output; zeros if the output does not reach "
+          "the loss.")
+      .def("add", &add_node, nb::arg("op"), nb::arg("inputs"), nb::arg("params"),
+           "Adds a node of another operator: values in the order of its inputs, and parameters by "
+           "name. Returns its first output.")
       .def(
           "set_input_grad",
           [](const PythonGradient& self, const NameOrIndex& name, const GraphValue& value) {
@@ -273,7 +305,9 @@ void bind_python_infer(nb::module_& module) {
             check(self,
                   self.raw->set_input_grad(self.raw, static_cast<std::uint32_t>(i), value.id));
           },
-          nb::arg("name"), nb::arg("value"));
+          nb::arg("name"), nb::arg("value"),
+          "Sets the gradient of an input, which has the input's shape and dtype. At most once for "
+          "each input.");
 }
 
 }  // namespace tenon::python

@@ -244,6 +244,15 @@ def operator(
     list[str], Literal of texts, an Enum), the value the default; without a value the parameter is
     required.
 
+    io: shape(name), dtype(name), has_input(name), values(name), inputs, outputs,
+        set_output(name, shape, dtype), set_input(name, shape, dtype), set_state(name, shape,
+        dtype), require(condition, reason), error(reason).
+    call: the arrays of the inputs, outputs and states by name, such as call.x and call.y; in
+        backward also call.y_grad and call.x_grad, None if not requested; training, random.
+        `call.y = value` writes into the array.
+    graph: input(name), output(name), output_grad(name), add(op, *inputs, **params),
+        set_input_grad(name, value).
+
     The operator is added to the current default host, or to `host`; `other_host.add(Class)` adds it
     to others. Decorating a class of the same name again replaces the operator for everything
     created later. Raises UsageError if the class is invalid.
