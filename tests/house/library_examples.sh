@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# library_examples.sh COMPILER BUILD: the programs in host/README.md compile, and each prints the
-# output shown below it. All are compiled as one file, each in a separate namespace.
+# library_examples.sh COMPILER BUILD: the C++ programs in host/README.md and
+# host/docs/graphs.md compile, and each prints the output shown below it. All are compiled as one
+# file, each in a separate namespace.
 set -euo pipefail
 compiler=$1
 build=$(realpath "$2")
 cd "$(dirname "$0")/../.."
 source=$PWD
-page=$PWD/host/README.md
+pages=("$PWD"/host/{README,docs/graphs}.md)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 cd "$work"
 
-awk '/^```cpp$/ {inside = 1; out = ++n ".cpp"; next} /^```text$/ {inside = 1; out = n ".expected"; next} /^```$/ {inside = 0} inside {print >out}' "$page"
+awk '/^```cpp$/ {inside = 1; cpp = 1; out = ++n ".cpp"; print FILENAME >(n ".page"); next}
+  /^```python$/ {cpp = 0}
+  /^```text$/ && cpp {inside = 1; out = n ".expected"; next}
+  /^```$/ {inside = 0}
+  inside {print >out}' "${pages[@]}"
 count=$(ls ./*.cpp | wc -l)
-((count >= 18)) || { echo "$page: $count programs; the page has at least 18"; exit 1; }
+((count >= 18)) || { echo "$count programs; the pages have at least 18"; exit 1; }
 {
   grep -h '^#include' ./*.cpp | sort -u
   echo '#include <cstdlib>'
@@ -34,6 +39,7 @@ count=$(ls ./*.cpp | wc -l)
 "$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Werror -I"$source/sdk/include" -I"$source/host/include" all.cc -o all -L"$build" -ltenon -Wl,-rpath,"$build"
 
 for ((i = 1; i <= count; ++i)); do
+  page=$(<"$i.page")
   ./all "$i" >"$i.printed" || { echo "$page: program $i fails"; exit 1; }
   diff "$i.expected" "$i.printed" || { echo "$page: program $i prints something else (<: the page; >: the program)"; exit 1; }
 done

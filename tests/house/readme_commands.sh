@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# readme_commands.sh BUILD: builds the README's plugin and runs the commands of the README and of
-# the guides as printed. Their input files are created here: net.json is the demo's perceptron,
-# x.npy and y.npy are the digits, words.json and train.svm the demo's classifier of words.
+# readme_commands.sh BUILD: builds the plugins of the README and of the first operator's page, and
+# runs the commands of the README and of the guides as printed. Their input files are created here:
+# net.json is the demo's perceptron, x.npy and y.npy are the digits.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -9,16 +9,16 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache PATH="$build:$PATH"
 
-awk '/^```cpp$/ {inside = 1; next} /^```$/ {if (inside) exit} inside' README.md >"$work/half_square.cpp"
+program() { awk '/^```cpp$/ {inside = 1; next} /^```$/ {if (inside) exit} inside' "$1"; }
+program README.md >"$work/half_square.cpp"
+program sdk/docs/first_operator.md >"$work/scaled_cos.cpp"
+mkdir "$work/my_plugins"
 cp host/demo/mlp.json "$work/net.json"
 cp tests/data/digits_images.npy "$work/x.npy"
 cp tests/data/digits_labels.npy "$work/y.npy"
-ln -s "$PWD/sdk" "$work/sdk"
-cp host/demo/kinds.json "$work/words.json"
-words=("$PWD"/{README.md,sdk/README.md,CMakeLists.txt,host/CMakeLists.txt} "$PWD"/host/device/*.cpp)
-(cd "$work" && LC_ALL=C awk -f "$OLDPWD/host/demo/words.awk" "${words[@]}")
-commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \)/\1/p' "$1"; }
-for page in README.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
+ln -s "$PWD"/{host,sdk} "$work"
+commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \|LC_ALL=C awk \)/\1/p' "$1"; }
+for page in README.md sdk/docs/first_operator.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
   [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
   [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README's commands have created it
   commands "$page"
@@ -37,6 +37,6 @@ while read -r command; do
   cat output
   exit 1
 done <commands
-for made in my_operator net.tenon net.svg memory.svg imported.tenon; do
+for made in my_operator net.tenon net.svg memory.svg imported.tenon kinds.tenon; do
   [[ -e $made ]] || { echo "the commands do not create $made"; exit 1; }
 done
