@@ -45,7 +45,25 @@ with a search of their own. [The C++ library](../host/README.md) and
 | [`tenon::Trainer`](cpp/classtenon_1_1Trainer.html) | trains a graph |
 | [`tenon::Host`](cpp/classtenon_1_1Host.html) | plugins, and eager calls of their operators |
 | [`tenon::Tensor`](cpp/classtenon_1_1Tensor.html) | dense and sparse arrays |
+
+[Describing an operator](../sdk/docs/describe.md) introduces the calls that `describe` may make:
+
+| call | contents |
+| --- | --- |
+| [`op.`](cpp/classtenon_1_1sdk_1_1detail_1_1Words.html) | inputs, states, promises, rules, names |
+| [`op.input(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Words_1_1Argument.html) | options of an input |
+| [`op.output(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Result.html) | options of an output |
+| [`op.param(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Parameter.html) | bounds and choices |
+| [`op.renamed` ...](cpp/classtenon_1_1sdk_1_1detail_1_1VersionWords.html) | changes since older versions |
+| [`op.onnx(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1OnnxWords.html) | equivalent ONNX operators |
 """
+# Headers whose calls have a page of the generated reference: links to these headers lead there.
+CALLS_OF_DESCRIBE = {
+    "sdk/include/tenon/words.hpp": "Words",
+    "sdk/include/tenon/version_words.hpp": "VersionWords",
+    "sdk/include/tenon/onnx_words.hpp": "OnnxWords",
+    "sdk/include/tenon/detail/parameter_words.hpp": "Parameter",
+}
 
 
 def site_path(path: str) -> str:
@@ -66,7 +84,10 @@ def staged(page: str, pages: Path, copied: set[str]) -> str:
             if not (ROOT / repository / "README.md").exists():
                 return label[1:-1]
             repository += "/README.md"
-        if not repository.endswith(".md"):
+        if repository in CALLS_OF_DESCRIBE:
+            name = CALLS_OF_DESCRIBE[repository]
+            repository = f"reference/cpp/classtenon_1_1sdk_1_1detail_1_1{name}.html"
+        elif not repository.endswith(".md"):
             copied.add(repository)
         own = os.path.relpath(site_path(repository), os.path.dirname(site_path(page)) or ".")
         own += f"#{anchor}" if anchor else ""
