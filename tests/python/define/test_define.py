@@ -458,7 +458,7 @@ def test_the_members_of_io_and_graph_have_docstrings_and_operator_names_them():
     for cls in (tenon._core.Infer, tenon._core.Gradient):
         assert cls.__doc__
         for name in (each for each in vars(cls) if not each.startswith("_")):
-            assert len(getattr(cls, name).__doc__.split("\n")[-1].split()) > 2, name
+            assert len(getattr(cls, name).__doc__.strip().split("\n")[-1].split()) > 2, name
             assert name in doc, name
 
 

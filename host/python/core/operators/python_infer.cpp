@@ -192,7 +192,7 @@ void bind_python_infer(nb::module_& module) {
             return shape_or_none(type_of(self, name).shape);
           },
           nb::arg("name"),
-          "The shape of an input or output: a tuple, with None for unknown dimensions; None if "
+          "The shape of an input or output, with None for unknown dimensions; None if "
           "their number is unknown. A position is that of an input.")
       .def(
           "dtype",
