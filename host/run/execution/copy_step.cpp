@@ -42,7 +42,7 @@ bool CopyStep::is_empty() const {
 }
 
 void CopyStep::copy_dense(void* to, const void* from, std::int64_t bytes) const {
-  auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // a Place is not const
+  auto* source = static_cast<std::byte*>(const_cast<void*>(from));  // DeviceAddress is not const
   copy({to_device_, static_cast<std::byte*>(to)}, {from_device_, source},
        static_cast<std::uint64_t>(bytes), stream_);
 }
