@@ -17,7 +17,7 @@ const LoadedOperator& fused_operator() {
   static const auto op = [] {
     LoadedOperator loaded;
     OperatorInfo info;
-    info.name = "chain";
+    info.name = "fused_elementwise";
     info.elementwise = true;
     loaded.info = std::make_shared<const OperatorInfo>(std::move(info));
     return loaded;

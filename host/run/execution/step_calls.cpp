@@ -89,7 +89,7 @@ Step StepCalls::make_step(std::size_t step, const Kernels& kernels) {
 }
 
 const ActiveCall* StepCalls::running(std::size_t step, const Kernels& kernels) {
-  const auto* owner = plan_.group_of(step) != none ? code_owner("chain", "")
+  const auto* owner = plan_.group_of(step) != none ? code_owner("fused_elementwise", "")
                       : plan_.copy_of(step) != none
                           ? code_owner("copy", "")
                           : plan_.graph.kernel_of(plan_.node_of(step), kernels).owner();
