@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <tenon/gpu/library_handle.hpp>
 #include <tenon/gpu/scratch.hpp>
+#include <tenon/gpu/sort.hpp>
 #include <thread>
 
 namespace {
@@ -25,6 +27,18 @@ int* handle(int* made, bool fails) {
 }
 
 }  // namespace
+
+TEST_CASE("sorted keys: structured bindings, and the former name of their indices") {
+  std::int64_t numbers[2] = {};
+  const tenon::gpu::Sorted sorted{&numbers[0], {&numbers[1]}};
+  const auto [keys, indices] = sorted;
+  CHECK(keys == &numbers[0]);
+  CHECK(indices == &numbers[1]);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  CHECK(sorted.places == indices);
+#pragma GCC diagnostic pop
+}
 
 TEST_SUITE_BEGIN("gpu");
 

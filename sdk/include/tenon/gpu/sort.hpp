@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "../version.hpp"
 #include "launch.hpp"
@@ -17,6 +19,13 @@ struct Sorted {
     std::int64_t* indices;
     [[deprecated("use indices; until 0.4")]] std::int64_t* places;
   };
+
+  /// For structured bindings, which do not see through the union:
+  /// `const auto [keys, indices] = tenon::gpu::sort(...)`.
+  template <std::size_t member>
+  TENON_FN std::int64_t* get() const {
+    return member == 0 ? keys : indices;
+  }
 };
 
 namespace detail {
@@ -76,4 +85,12 @@ Sorted sort(const Call& call, std::int64_t n, const Key& key, std::int64_t max_k
 }
 
 }  // namespace tenon::TENON_SDK::gpu
+
+// Not needed without the union, from 0.4 on.
+template <>
+struct std::tuple_size<tenon::gpu::Sorted> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t member>
+struct std::tuple_element<member, tenon::gpu::Sorted> {
+  using type = std::int64_t*;
+};
 #pragma GCC visibility pop
