@@ -14,9 +14,12 @@
 namespace tenon {
 namespace {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 const std::function<void(const std::string&)>& output_callback(const RunOptions& request) {
   return request.on_output_ready ? request.on_output_ready : request.finished;
 }
+#pragma GCC diagnostic pop
 
 void check_names(const Stage& stage, const Destinations& destinations) {
   const auto& outputs = stage.subgraph ? stage.subgraph->outputs : stage.model().outputs;

@@ -117,7 +117,7 @@ struct TakeRows : tenon::Operator {
   }
 
  private:
-  /// The distinct taken rows, ascending. Row i is at positions positions[starts[i]] ...
+  /// The distinct taken rows, ascending. Row i is at positions[starts[i]] ...
   /// positions[starts[i + 1] - 1] of the list.
   struct Uses {
     std::vector<std::int64_t> rows, starts, positions;

@@ -71,7 +71,7 @@ TENON_API UsableCores usable_cores();
 TENON_API std::string describe(const UsableCores& cores);
 
 inline constexpr int max_threads = 1024;  ///< maximum of HostOptions::threads
-[[deprecated("use max_threads")]] inline constexpr int most_threads = max_threads;
+[[deprecated("use max_threads; until 0.4")]] inline constexpr int most_threads = max_threads;
 
 /// An opaque pointer of the calling thread, which the host never dereferences. While the host's
 /// threads work for this thread, it returns the same pointer there. Language bindings use it to

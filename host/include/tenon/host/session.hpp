@@ -91,6 +91,8 @@ struct Destination {
 };
 using Destinations = std::map<std::string, Destination>;
 
+#pragma GCC diagnostic push  // copies of the options copy the deprecated one
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct RunOptions {
   /// The outputs to compute; empty: all. Only the nodes that they need run, and only the inputs
   /// that they need are required. In training, such a run updates only the variables that are
@@ -105,8 +107,11 @@ struct RunOptions {
   /// as sending the output. Must not throw. Outputs for which it was not called, namely those
   /// stored elsewhere first, are complete when the run returns.
   std::function<void(const std::string&)> on_output_ready{};
-  std::function<void(const std::string&)> finished{};  ///< deprecated name of on_output_ready
+  /// used if on_output_ready is empty
+  [[deprecated("use on_output_ready; until 0.4")]] std::function<void(const std::string&)>
+      finished{};
 };
+#pragma GCC diagnostic pop
 
 /// Binds a graph once, makes a plan for each combination of input shapes, storages and devices,
 /// caches the latest plans, and runs them. Inputs may be on any device. A session never changes its

@@ -35,8 +35,8 @@ struct TrainerOptions {
   /// bit-identical results. The last step of an epoch fills the first micro-batches, and has no
   /// others.
   std::int64_t micro_batches = 1;
-  /// old name of micro_batches, used if that is 1
-  [[deprecated("use micro_batches")]] std::int64_t lanes = 1;
+  /// used if micro_batches is 1
+  [[deprecated("use micro_batches; until 0.4")]] std::int64_t lanes = 1;
   /// The processes started by a launcher such as mpirun train as one, by operators of the plugin
   /// comm: each computes some of the micro-batches, of which there are at least as many as
   /// processes, and all end with the bits that one process would have. All must make the same calls
@@ -125,7 +125,7 @@ class TENON_API Trainer {
   /// In distributed training: the next step's report sets `stop` in all processes, so that none
   /// waits for one that has stopped. Threads: any.
   void request_stop();
-  [[deprecated("use request_stop()")]] void ask_to_stop() { request_stop(); }
+  [[deprecated("use request_stop(); until 0.4")]] void ask_to_stop() { request_stop(); }
 
   std::uint64_t steps() const;    ///< the number of steps so far
   std::uint64_t epoch() const;    ///< of the next step; the first is 0

@@ -61,7 +61,7 @@ class Trainer:
     micro_batches: micro-batches of a step, which has micro_batches * accumulate batches. Each adds
         the gradients of its batches in order, and a balanced tree adds the micro-batches; every one
         begins with the same states, and floating states are averaged in the end.
-    lanes: deprecated name of micro_batches.
+    lanes: deprecated name of micro_batches, until 0.4.
     distributed: the processes started by mpirun or srun train as one: each computes some of the
         micro-batches, and all end with the bits that one process would have. All make the same
         calls; rank and processes identify them, so that only one saves.
@@ -116,7 +116,7 @@ class Trainer:
         **parameters: Any,
     ) -> None:
         if lanes is not None:
-            warn("lanes= is deprecated; use micro_batches=", DeprecationWarning)
+            warn("lanes= is deprecated: use micro_batches=; until 0.4", DeprecationWarning)
             micro_batches = lanes
         self.epochs = whole("epochs", epochs)
         self.loss = loss_of(graph, loss)
