@@ -88,7 +88,7 @@ const std::vector<Check>& checks() {
       {"determinism", "the same seed and inputs give the same bits, on 1 and 4 threads",
        check_determinism},
       {"instances", "two instances can run concurrently", check_instances, true},
-      {"kept", "constants that prepare() packs do not change a bit of the results",
+      {"packed_constants", "constants that prepare() packs do not change a bit of the results",
        check_packed_constants, true},
       {"layouts", "channels-last and plain tensors give approximately the same results",
        check_layouts, true, true},

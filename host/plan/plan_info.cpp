@@ -19,7 +19,15 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t max_left_out = 40;  // printed at most
+constexpr std::size_t max_removed = 40;  // printed at most
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+void fill_old_names(PlanInfo& plan) {
+  plan.left_out = plan.removed;
+  for (auto& step : plan.steps) step.kept = step.packed_constants;
+}
+#pragma GCC diagnostic pop
 
 OutputLocation location_of(const Plan& plan, const PlannedOutput& output, ValueId value) {
   if (output.write == Write::none) return OutputLocation::nowhere;
@@ -129,8 +137,8 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
                          return left.step < right.step;
                        });
   for (auto constant = packed.first; constant != packed.second; ++constant)
-    info.kept.push_back({value_label(plan.model(), constant->value), constant->key,
-                         static_cast<std::int64_t>(constant->bytes)});
+    info.packed_constants.push_back({value_label(plan.model(), constant->value), constant->key,
+                                     static_cast<std::int64_t>(constant->bytes)});
   info.nodes = node_names(plan, step);
   info.algorithm = step_algorithm(plan, step, kernels);
   return info;
@@ -164,8 +172,9 @@ PlanInfo info_of(const Plan& plan, const Kernels& kernels) {
   for (std::size_t step = 0; step < plan.step_count(); ++step)
     info.steps.push_back(step_of(plan, step, kernels));
   for (const auto& [name, replaced_by] : plan.model().replaced_nodes)
-    info.left_out.push_back(
+    info.removed.push_back(
         {std::string(plan.model().strings[name]), std::string(plan.model().strings[replaced_by])});
+  fill_old_names(info);
   info.memory = memory_uses(plan.model(), plan.memory);
   for (const auto& [device, writer, placement] : plan.memory.arenas)
     info.arenas.push_back(
@@ -197,7 +206,7 @@ std::int64_t PlanInfo::packed_bytes() const {
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> counted;
   std::int64_t sum = 0;
   for (const auto& step : steps)
-    for (const auto& packed : step.kept)
+    for (const auto& packed : step.packed_constants)
       if (counted
               .emplace(std::string_view(step.op).substr(0, step.op.find(' ')), packed.value,
                        packed.key)
@@ -223,15 +232,15 @@ std::string describe(const PlanInfo& plan) {
       fmt::format_to(to, "  {} {}", output.type, text_of(output));
     if (step.workspace > 0) fmt::format_to(to, "  workspace {}", step.workspace);
     if (!step.without.empty()) text += "  " + step.without;
-    for (const auto& packed : step.kept)
+    for (const auto& packed : step.packed_constants)
       fmt::format_to(to, "  packs {} of {}", counted(packed.bytes, "byte"), packed.value);
     if (!step.algorithm.empty()) text += "  algorithm " + step.algorithm;
     text += '\n';
   }
-  for (std::size_t i = 0; i < std::min(plan.left_out.size(), max_left_out); ++i)
-    fmt::format_to(to, "    -  {:<24} {}\n", plan.left_out[i].node, plan.left_out[i].why);
-  if (plan.left_out.size() > max_left_out)
-    fmt::format_to(to, "    -  and {} more\n", plan.left_out.size() - max_left_out);
+  for (std::size_t i = 0; i < std::min(plan.removed.size(), max_removed); ++i)
+    fmt::format_to(to, "    -  {:<24} {}\n", plan.removed[i].node, plan.removed[i].why);
+  if (plan.removed.size() > max_removed)
+    fmt::format_to(to, "    -  and {} more\n", plan.removed.size() - max_removed);
   if (!plan.later.empty())
     fmt::format_to(to, "then {} that {} planned when the shapes are known: {}\n",
                    counted(plan.later.size(), "node"), plan.later.size() == 1 ? "is" : "are",
@@ -269,7 +278,7 @@ std::string describe_memory(const PlanInfo& plan) {
                    use.offset, fmt::format("{}..{}", use.first, use.last),
                    use.in_place_of.empty() ? "-" : use.in_place_of);
   for (const auto& step : plan.steps)
-    for (const auto& packed : step.kept)
+    for (const auto& packed : step.packed_constants)
       fmt::format_to(std::back_inserter(text), "{} packs {} of {}: {}\n", step.node,
                      counted(packed.bytes, "byte"), packed.value, packed.key);
   return text + summarize(plan) + '\n';

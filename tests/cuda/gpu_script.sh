@@ -82,7 +82,7 @@ has '^passed   lost_session '
 
 # Without a GPU.
 for each in tenon tests/test_cuda tests/test_plugins tests/bench_cuda_training; do echo 'echo "skipped: there is no GPU"; exit 77' | program $each; done
-program tenon <<<"[[ \$* != *check* ]] || echo \"SKIPPED  forward      there is no device 'cuda'\""
+program tenon <<<"[[ \$* != *check* ]] || echo \"SKIPPED  forward          there is no device 'cuda'\""
 after 77
 has '^skipped  check_tenon_sums: there is no GPU$'
 rm bin/*

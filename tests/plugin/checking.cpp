@@ -56,6 +56,14 @@ TEST_CASE("list_checks: check names are unique; a device's number does not matte
   CHECK(names("cuda") != names("cpu"));
 }
 
+TEST_CASE("check_plugin: kept is the old name of the check packed_constants") {
+  for (const auto* name : {"kept", "packed_constants"}) {
+    const auto results = tenon::check_plugin(examples / "quadratic.so", with_checks({name}));
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].check == "packed_constants");
+  }
+}
+
 TEST_CASE("check_plugin: needs no temporary folder, because checks write no files") {
   const NoTemporaryFolder missing;
   const auto results =

@@ -55,7 +55,7 @@ class Results {
     }
     if (op != last_) write_result("{}\n", op);
     last_ = op;
-    write_result("  {:<8} {:<12} {}\n", word, check, sentence);
+    write_result("  {:<8} {:<16} {}\n", word, check, sentence);
     if (verbose_)
       for (const auto& call : calls) write_result("             {}\n", call);
     flush_results();  // results so far survive if the program is terminated
@@ -230,13 +230,13 @@ int run_check(Context& context, const Arguments& arguments) {
 std::string details() {
   std::string text = "Each operator is checked in a child process, on inputs that it accepts:";
   for (const auto& check : list_checks())
-    text += fmt::format("\n  {:<12} {}", check.name, check.doc);
+    text += fmt::format("\n  {:<16} {}", check.name, check.doc);
   text +=
       "\nWith --device cuda, the GPU kernels in PLUGIN are compared with the CPU kernels instead. "
       "Use --plugins to add the plugins that\n"
       "have their operators:";
   for (const auto& check : list_checks("cuda"))
-    text += fmt::format("\n  {:<12} {}", check.name, check.doc);
+    text += fmt::format("\n  {:<16} {}", check.name, check.doc);
   return text +
          "\nCalls come from the manifest's examples and from infer(): shapes of rank 0 to 6 in "
          "several sizes, and varied parameters.\n"

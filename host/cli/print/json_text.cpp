@@ -138,9 +138,11 @@ JsonItem describe(const PlannedStep& step) {
                                   output.channels_last ? "channels_last" : "plain"));
   const bool copies = !step.copied_from.empty();
   std::vector<JsonItem> packed;
-  for (const auto& constant : step.kept)
+  for (const auto& constant : step.packed_constants)
     packed.push_back(
         json_object("value", constant.value, "key", constant.key, "bytes", constant.bytes));
+  const auto packed_constants = json_list(packed);
+  // kept, and kept_bytes below: deprecated keys, until 0.4
   return json_object(
       "node", step.node, "op", step.op, "device", step.device, "captured", step.captured,
       "sparse_kernel", step.sparse, "variant", step.variant.empty() ? JsonItem() : step.variant,
@@ -148,8 +150,8 @@ JsonItem describe(const PlannedStep& step) {
       copies ? known(step.copied) : JsonItem(), "reordered",
       step.reordered < 0 ? JsonItem() : JsonItem(step.reordered), "outputs", json_list(outputs),
       "workspace", step.workspace, "without", step.without.empty() ? JsonItem() : step.without,
-      "kept", json_list(packed), "nodes", list_of(step.nodes), "algorithm",
-      step.algorithm.empty() ? JsonItem() : step.algorithm);
+      "packed_constants", packed_constants, "kept", packed_constants, "nodes", list_of(step.nodes),
+      "algorithm", step.algorithm.empty() ? JsonItem() : step.algorithm);
 }
 
 JsonItem describe(const MemoryUse& use, const PlanInfo& plan) {
@@ -274,13 +276,14 @@ std::string json_text(const PlanInfo& plan, bool passes) {
     devices.push_back(json_object("device", arena.device, "bytes", arena.bytes, "lower_bound",
                                   arena.lower_bound, "ratio", arena.ratio(), "strategy",
                                   arena.strategy));
-  std::vector<JsonItem> left_out;
-  for (const auto& [node, why] : plan.left_out)
-    left_out.push_back(json_object("node", node, "why", why));
-  return indented(json_object(
-      "passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps), "left_out",
-      left_out.empty() ? JsonItem() : json_list(left_out), "memory", json_list(memory), "devices",
-      json_list(devices), "bytes", plan.bytes(), "kept_bytes", plan.packed_bytes()));
+  std::vector<JsonItem> removed;
+  for (const auto& [node, why] : plan.removed)
+    removed.push_back(json_object("node", node, "why", why));
+  return indented(
+      json_object("passes", passes ? list_of_passes(plan) : JsonItem(), "steps", json_list(steps),
+                  "left_out", removed.empty() ? JsonItem() : json_list(removed), "memory",
+                  json_list(memory), "devices", json_list(devices), "bytes", plan.bytes(),
+                  "packed_bytes", plan.packed_bytes(), "kept_bytes", plan.packed_bytes()));
 }
 
 std::string json_text(const OrderedTensors& tensors) {

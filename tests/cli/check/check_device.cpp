@@ -63,15 +63,16 @@ TEST_CASE(
   const struct {
     const char *op, *capture;
   } cases[] = {
-      {"same", "PASSED   capture      "},
+      {"same", "PASSED   capture          "},
       {"waits",
-       "FAILED   capture      its kernel is declared capturable, but cannot be captured: CUDA: "
+       "FAILED   capture          its kernel is declared capturable, but cannot be captured: CUDA: "
        "cudaErrorStreamCapture"},
       {"waits_unheard",
-       "FAILED   capture      its kernel is declared capturable, but cannot be captured: capturing "
+       "FAILED   capture          its kernel is declared capturable, but cannot be captured: "
+       "capturing "
        "work on cuda:0 failed: "},
       {"bakes_a_number",
-       "FAILED   capture      replayed from a capture with other inputs, element 0 of output 0 "
+       "FAILED   capture          replayed from a capture with other inputs, element 0 of output 0 "
        "is "},
   };
   for (const auto& test : cases) {
@@ -112,7 +113,7 @@ TEST_CASE("check --device: without the device, checks are skipped with the reaso
   const auto missing = run_tenon(
       {"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--op", "sum", "--device", "cuda:77"});
   CHECK(missing.code == 0);
-  CHECK(missing.out.find("SKIPPED  forward      there is no device 'cuda:77': ") !=
+  CHECK(missing.out.find("SKIPPED  forward          there is no device 'cuda:77': ") !=
         std::string::npos);
   const auto typed_wrong =
       run_tenon({"check", TENON_TEST_PLUGINS "/tenon_reduce.so", "--device", "abacus"});

@@ -188,12 +188,12 @@ TEST_CASE(
     for (const auto& [name, tensor] : other) CHECK(same_bits(one.at(name), tensor));
   }
   const auto plan = folded.plan({});
-  const auto left_out = [&](const std::string& node) {
-    const auto found = std::find_if(plan.left_out.begin(), plan.left_out.end(),
+  const auto why_removed = [&](const std::string& node) {
+    const auto found = std::find_if(plan.removed.begin(), plan.removed.end(),
                                     [&](const auto& one) { return one.node == node; });
-    return found == plan.left_out.end() ? std::string() : found->why;
+    return found == plan.removed.end() ? std::string() : found->why;
   };
-  CHECK(left_out("table") == "computed once, for all runs");
+  CHECK(why_removed("table") == "computed once, for all runs");
 }
 
 TEST_CASE("a constant subgraph that fails stays in the graph, whose run names the node") {

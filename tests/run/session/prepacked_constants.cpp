@@ -157,9 +157,14 @@ TEST_CASE("packed constants: counted in the plan, where they are not filled") {
   Session session(graph);
   const auto plan = session.plan({{"x", {2}}});
   REQUIRE(plan.steps.size() == 1);
-  REQUIRE(plan.steps[0].kept.size() == 1);
-  CHECK(plan.steps[0].kept[0].value == "w");
+  REQUIRE(plan.steps[0].packed_constants.size() == 1);
+  CHECK(plan.steps[0].packed_constants[0].value == "w");
+  CHECK(plan.steps[0].packed_constants[0].key == "sum");
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  REQUIRE(plan.steps[0].kept.size() == 1);  // the old name
   CHECK(plan.steps[0].kept[0].key == "sum");
+#pragma GCC diagnostic pop
   CHECK(plan.packed_bytes() == 4);
   CHECK(describe(plan).find("packs 4 bytes of w") != std::string::npos);
   CHECK(describe_memory(plan).find("s packs 4 bytes of w: sum") != std::string::npos);
@@ -282,8 +287,8 @@ TEST_CASE(
   const auto plan = session.plan({{"x", {2}}});
   int steps = 0;
   for (const auto& step : plan.steps)
-    for (const auto& constant : step.kept) {
-      CHECK(constant.value == "frozen");
+    for (const auto& packed : step.packed_constants) {
+      CHECK(packed.value == "frozen");
       ++steps;
     }
   CHECK(steps == 2);  // forward and backward

@@ -18,7 +18,7 @@ enum class OutputLocation : std::uint8_t {
   nowhere,   ///< unused, and not computed by the step
 };
 
-using PlannedPlace [[deprecated("use OutputLocation")]] = OutputLocation;
+using PlannedPlace [[deprecated("use OutputLocation; until 0.4")]] = OutputLocation;
 
 struct PlannedOutput {
   std::string value;  ///< as accepted by Graph::find()
@@ -39,8 +39,10 @@ struct PlannedPackedConstant {
   std::int64_t bytes = 0;
 };
 
-using PlannedKept [[deprecated("use PlannedPackedConstant")]] = PlannedPackedConstant;
+using PlannedKept [[deprecated("use PlannedPackedConstant; until 0.4")]] = PlannedPackedConstant;
 
+#pragma GCC diagnostic push  // copies of steps and plans copy the deprecated members
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct PlannedStep {
   std::string node, op;         ///< op: with a suffix such as ` backward`, as plans print it
   std::string device;           ///< `cpu`, `cuda:0`; for a copy, the destination
@@ -59,7 +61,9 @@ struct PlannedStep {
   /// outputs that a worker process omits, for isolated plugins; usually empty
   std::string without{};
   /// created before the first run, and shared with other users of the same data
-  std::vector<PlannedPackedConstant> kept{};
+  std::vector<PlannedPackedConstant> packed_constants{};
+  /// the same, if the host made the plan
+  [[deprecated("use packed_constants; until 0.4")]] std::vector<PlannedPackedConstant> kept{};
   /// For a step that replaces several nodes of the graph: these nodes. `node` is then their names
   /// joined by +, such as `conv1+bn1+relu1`.
   std::vector<std::string> nodes{};
@@ -73,7 +77,7 @@ struct RemovedNode {
   std::string node;
   std::string why;  ///< `the same as 'exp_1'`
 };
-using LeftOut [[deprecated("use RemovedNode")]] = RemovedNode;
+using LeftOut [[deprecated("use RemovedNode; until 0.4")]] = RemovedNode;
 
 /// The lifetime of a value, or of a step's workspace, in an arena.
 struct MemoryUse {
@@ -116,8 +120,10 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;  ///< in execution order
   std::vector<MemoryUse> memory;   ///< by first step, then by offset; without inputs, variables and
                                    ///< outputs of the graph
-  std::vector<PlannedArena> arenas;     ///< the CPU's first
-  std::vector<RemovedNode> left_out{};  ///< removed by optimization
+  std::vector<PlannedArena> arenas;    ///< the CPU's first
+  std::vector<RemovedNode> removed{};  ///< by optimization
+  /// the same, if the host made the plan
+  [[deprecated("use removed; until 0.4")]] std::vector<RemovedNode> left_out{};
   std::vector<std::string>
       later{};  ///< nodes planned after these steps have run, since their shapes depend on elements
   std::vector<PlannedPass> passes{};  ///< in execution order
@@ -125,8 +131,11 @@ struct TENON_API PlanInfo {
   std::int64_t bytes() const;  ///< of all arenas
   std::int64_t reordered_bytes() const;
   std::int64_t packed_bytes() const;  ///< of all packed constants; shared ones count once
-  [[deprecated("use packed_bytes()")]] std::int64_t kept_bytes() const { return packed_bytes(); }
+  [[deprecated("use packed_bytes(); until 0.4")]] std::int64_t kept_bytes() const {
+    return packed_bytes();
+  }
 };
+#pragma GCC diagnostic pop
 
 /// A line for each step (node, operator, device, outputs with type and location, workspace), then
 /// the summary.
