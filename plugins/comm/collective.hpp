@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
-#include <tenon/host/launcher.hpp>
+#include <tenon/detail/launcher.hpp>
 #include <tenon/operator.hpp>
 #include <vector>
 

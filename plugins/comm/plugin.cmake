@@ -1,7 +1,6 @@
 # The operators need no library. The kernels for processes that an MPI launcher starts are compiled
 # for MPI's standard ABI, and for each older MPI whose headers are installed: each as a plugin, with
 # another one for GPUs. MPI's library and NCCL are opened when a kernel is first looked up.
-set(PLUGIN_INCLUDES ${PROJECT_SOURCE_DIR}/host/include)  # launcher.hpp and micro_batches.hpp, which need no library
 set(mpi_sources ${sources})
 list(FILTER mpi_sources INCLUDE REGEX "/mpi/")
 file(GLOB nccl_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cpp ${CMAKE_CURRENT_LIST_DIR}/nccl/*.cu)
@@ -14,11 +13,11 @@ endif()
 function(tenon_add_processes name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEFINITIONS;INCLUDES")
   set(targets tenon_comm_${name})
-  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${PLUGIN_INCLUDES} ${arg_INCLUDES})
+  tenon_add_bundled(tenon_comm_${name} comm SOURCES ${mpi_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${arg_INCLUDES})
   if(kernels)
     list(APPEND targets tenon_comm_${name}_cuda)
     list(FILTER mpi_sources EXCLUDE REGEX "/kernels.cpp$")
-    tenon_add_bundled(tenon_comm_${name}_cuda comm SOURCES ${mpi_sources} ${nccl_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${PLUGIN_INCLUDES} ${arg_INCLUDES} CUDA)
+    tenon_add_bundled(tenon_comm_${name}_cuda comm SOURCES ${mpi_sources} ${nccl_sources} LIBRARIES ${CMAKE_DL_LIBS} INCLUDES ${arg_INCLUDES} CUDA)
   endif()
   foreach(target IN LISTS targets)
     target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tenon/host/micro_batches.hpp>
+#include <tenon/detail/micro_batches.hpp>
 #include <vector>
 
 namespace comm {

@@ -1,26 +1,31 @@
 #!/usr/bin/env bash
 # headers.sh COMPILER: every public header compiles on its own, and abi.h also as C11, except those
-# that need CUDA. The old paths of headers, which only include the new ones, compile together.
+# that need CUDA. The old paths of headers, which only include the new ones, compile together. The
+# SDK's headers compile in a copy of the SDK outside of the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1
-compiles() {
-  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -Ihost/include -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r sdk/include/. "$copy"
+compiles() {  # HEADER...; with the host's headers if `host` is set
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" ${host:+-Ihost/include} -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
     { echo "does not compile by itself: <tenon/$*>"; return 1; }
 }
+each_compiles() {  # reads headers
+  xargs -P "$(nproc)" -I{} bash -c 'compiles {}'
+}
 export -f compiles
-export compiler
+export compiler copy
 sdk=$(cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp -not -path './gpu/*')
-host=$(cd host/include/tenon && find . -name '*.hpp')
+of_host=$(cd host/include/tenon && find . -name '*.hpp')
 old=()
-for header in $(sort <<<"$host"); do
+for header in $(sort <<<"$of_host"); do
   new=tenon/host/${header#./}
   if [[ $(grep -v '^//' "host/include/tenon/$header") == $'#pragma once\n'"#include <$new>" ]]; then old+=("${header#./}"); fi
 done
 ((${#old[@]})) || { echo "no headers with old paths were found"; exit 1; }
-compiles "${old[@]}"
-printf '%s\n' $sdk $host | sed 's#^\./##' | grep -vxF "$(printf '%s\n' "${old[@]}")" | xargs -P "$(nproc)" -I{} bash -c 'compiles {}'
-# Old paths in the SDK work without host/include, as before.
-printf '#include <tenon/%s>\n' lanes.hpp launcher.hpp |
-  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c++ -
-echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Isdk/include -x c -
+host=yes compiles "${old[@]}"
+sed 's#^\./##' <<<"$of_host" | grep -vxF "$(printf '%s\n' "${old[@]}")" | host=yes each_compiles
+sed 's#^\./##' <<<"$sdk" | each_compiles
+echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" -x c -

@@ -30,18 +30,15 @@ done
 # host/CMakeLists.txt.
 in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/listed.hpp io/open_file.hpp io/readable_bytes.hpp io/system_reason.hpp io/utf8.hpp "
 
-# Headers that left the SDK: their old paths there include the new ones, and the plugin comm, which
-# shares them with the host, may include them.
-left_the_sdk=" launcher.hpp:launcher.hpp lanes.hpp:micro_batches.hpp "
-
 includes() {  # file:line:<name> or file:line:"name" of every include in these files
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
 }
 
 sources=(host/**/*.{hpp,cpp,h,cu})
-# Paths older than 0.2 are for applications only.
+# Paths older than 0.2 are for applications only; these two are in the SDK.
+old_in_sdk=" lanes.hpp launcher.hpp "
 while IFS=: read -r file line name; do
-  [[ $name != "<tenon/"* || $name == "<tenon/"*/* || $name == "<tenon/tenon.hpp>" || ! -e host/include/${name:1:-1} && $left_the_sdk != *" ${name:7:-1}:"* ]] || fault "$file:$line: $name is an old path; write <tenon/host/...>"
+  [[ $name != "<tenon/"* || $name == "<tenon/"*/* || $name == "<tenon/tenon.hpp>" || ! -e host/include/${name:1:-1} && $old_in_sdk != *" ${name:7:-1} "* ]] || fault "$file:$line: $name is an old path; write <tenon/host/...>"
 done < <(includes "${sources[@]}" tests/**/*.{hpp,cpp})
 while IFS=: read -r file line name; do
   from=${file#host/}
@@ -71,15 +68,10 @@ while IFS=: read -r file line text; do
   fault "$file:$line: only the program may mention its options: write a hint that suits applications; host/cli/print/report.cpp adds the option"
 done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/loader_rules\.cpp:)' || true)
 
-forwards() {  # OLD NEW
-  [[ $left_the_sdk == *" ${1#sdk/include/tenon/}:${2##*/} "* && $2 =~ ^(\.\./\.\./\.\./host/include/tenon/)?host/[a-z_]+\.hpp$ ]]
-}
-
 # The SDK may use the standard library, itself, CUDA's headers, and the loader's dladdr() for
 # plugin_folder().
 while IFS=: read -r file line name; do
   target=${name:1:-1}
-  ! forwards "$file" "$target" || continue
   [[ $name == "<tenon/"* && -e sdk/include/$target || $name == \"* && -e ${file%/*}/$target ||
     $name == "<"* && $name != */* && $name != *.h* || $name =~ ^\<(stddef|stdint|string|math|float)\.h\>$ || $file:$name == */plugin_folder.hpp:"<dlfcn.h>" || $name == "<cuda"*".h>" || $name == "<cuda/"* || $name == "<cub/"* ]] ||
     fault "$file:$line: the SDK depends on nothing but the standard library and itself, not on $name"
@@ -87,9 +79,7 @@ done < <(includes sdk/include/**/*.{hpp,h})
 
 while IFS=: read -r file line name; do
   target=${name:1:-1}
-  if [[ $file == plugins/comm/* && $name == "<tenon/host/"* && $left_the_sdk == *":${target##*/} "* ]]; then
-    continue
-  elif [[ $name == "<tenon/"* && ! -e sdk/include/$target ]]; then
+  if [[ $name == "<tenon/"* && ! -e sdk/include/$target ]]; then
     fault "$file:$line: plugins may only use the SDK, and $name is not part of it"
   elif [[ $name == \"* ]]; then
     inside=${file#plugins/}

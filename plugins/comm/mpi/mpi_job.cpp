@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
-#include <tenon/host/launcher.hpp>
+#include <tenon/detail/launcher.hpp>
 #include <tenon/text.hpp>
 #include <thread>
 #include <vector>

@@ -2,7 +2,7 @@
 // source of a plugin.
 #pragma once
 #include <mutex>
-#include <tenon/host/launcher.hpp>
+#include <tenon/detail/launcher.hpp>
 #include <tenon/host_function.hpp>
 #include <tenon/operator.hpp>
 

@@ -1,20 +1,18 @@
-// Until version 0.3, the old path and the old names of <tenon/host/micro_batches.hpp>, which an
-// installation has next to the SDK and a checkout has in host/include.
+// Until version 0.4, the old names of MicroBatchOwners and left_micro_batches(), and the old path
+// of <tenon/host/micro_batches.hpp>.
 #pragma once
-#if __has_include("host/micro_batches.hpp")
-#include "host/micro_batches.hpp"
-#else
-#include "../../../host/include/tenon/host/micro_batches.hpp"
-#endif
+#include "detail/micro_batches.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
 
 /// The old name of MicroBatchOwners.
-using LaneOwners [[deprecated("use MicroBatchOwners")]] = MicroBatchOwners;
+using LaneOwners [[deprecated("use MicroBatchOwners; until 0.4")]] = MicroBatchOwners;
 
 /// The old name of left_micro_batches().
-[[deprecated("use left_micro_batches()")]] constexpr std::int64_t left_lanes(std::int64_t count) {
+[[deprecated("use left_micro_batches(); until 0.4")]] constexpr std::int64_t left_lanes(
+    std::int64_t count) {
   return left_micro_batches(count);
 }
 

@@ -9,7 +9,7 @@ nodes=$1 megabytes=${2:-100} buckets=${3:-24} seconds=${4:-0.3}
 command -v smpicxx >/dev/null || { echo "smpicxx is missing (apt install libsimgrid-dev)" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-smpicxx -std=c++20 -O1 -Isdk/include -Ihost/include -Iplugins/comm tests/comm/simulated/training.cpp -o "$work/training"
+smpicxx -std=c++20 -O1 -Isdk/include -Iplugins/comm tests/comm/simulated/training.cpp -o "$work/training"
 ulimit -d 8000000  # a faulty simulation takes all memory
 for network in "100 12.5GBps 3us" "10 1.25GBps 40us"; do
   read -r gigabits bandwidth latency <<<"$network"
