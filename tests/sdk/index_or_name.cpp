@@ -125,12 +125,12 @@ TEST_CASE("infer: the literal 0 is the index 0, and a null name is rejected") {
   const char* null = nullptr;
   CHECK_FALSE(io.has_input(null));
   CHECK(refusal([&] { io.set_state(null, {1}); }) ==
-        "infer() asks for state '(null)', but describe() names mean");
+        "infer() requests state '(null)', but describe() names mean");
   CHECK(refusal([&] { io.set_state(1, {1}); }) ==
-        "infer() asks for state 1, but there are 1 (mean)");
+        "infer() requests state 1, but there are 1 (mean)");
   CHECK(refusal([&] { io.param_error(null, "is wrong"); }) == "parameter '(null)' is wrong");
   CHECK(refusal([&] { io.require_same_shape("x", null); }) ==
-        "infer() asks for input '(null)', but describe() names x");
+        "infer() requests input '(null)', but describe() names x");
 }
 
 TEST_CASE("calls: a null name is rejected, and a workspace error names the requesting function") {
@@ -140,11 +140,11 @@ TEST_CASE("calls: a null name is rejected, and a workspace error names the reque
   const Call call(raw, tenon::detail::names_of<tenon::Completed<Named>>);
   const char* null = nullptr;
   CHECK(refusal([&] { call.input<float>(null); }) ==
-        "the kernel asks for input '(null)', but describe() names x");
+        "the kernel requests input '(null)', but describe() names x");
   CHECK(refusal([&] { call.workspace<double>(3); }) ==
-        "backward asks for a workspace of 3 times 8 bytes, but backward_workspace() asked the host "
+        "backward requests a workspace of 3 times 8 bytes, but backward_workspace() asked the host "
         "for 0");
   raw.dispatch = TENON_FORWARD;
   CHECK(refusal([&] { call.workspace<double>(3); }) ==
-        "the kernel asks for a workspace of 3 times 8 bytes, but workspace() asked the host for 0");
+        "the kernel requests a workspace of 3 times 8 bytes, but workspace() asked the host for 0");
 }

@@ -206,9 +206,9 @@ class Infer {
       const int i = which.in(*names, count);
       if (i >= 0 && i < count) return i;
       if (which.named())
-        fail(ErrorKind::failed, {"infer() asks for ", kind, " '", which.name(),
+        fail(ErrorKind::failed, {"infer() requests ", kind, " '", which.name(),
                                  "', but describe() names ", names->list()});
-      fail(ErrorKind::failed, {"infer() asks for ", kind, " ", i, ", but there are ", count, " (",
+      fail(ErrorKind::failed, {"infer() requests ", kind, " ", i, ", but there are ", count, " (",
                                names->list(), ")"});
     }
     [[gnu::cold]] void merge(Which which, const Shape& shape, DType dtype) const {

@@ -78,7 +78,7 @@ class InferStorage {
   static void check(int i, int count, const char* what) {
     if (i < 0 || i >= count)
       fail(ErrorKind::failed,
-           {"infer_storage() asks for ", what, " ", i, ", but there are ", count});
+           {"infer_storage() requests ", what, " ", i, ", but there are ", count});
   }
 
   tenon_infer_storage* raw_;

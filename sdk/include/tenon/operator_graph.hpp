@@ -242,7 +242,7 @@ class OperatorGraph {
   int find(const detail::NameGroup& names, const char* what, Which which, int total) const {
     const int i = which.in(names, total);
     if (i < 0 && which.named())
-      fail(ErrorKind::failed, {function_, " asks for ", what, " '", which.name(),
+      fail(ErrorKind::failed, {function_, " requests ", what, " '", which.name(),
                                "', but describe() names ", names.list()});
     return i;
   }

@@ -142,10 +142,10 @@ class Prepare {
     const int i = which.in(names, count);
     if (i >= 0 && i < count) return i;
     if (which.named())
-      fail(ErrorKind::failed, {"prepare() asks for ", kind, " '", which.name(),
+      fail(ErrorKind::failed, {"prepare() requests ", kind, " '", which.name(),
                                "', but describe() names ", names.list()});
     fail(ErrorKind::failed,
-         {"prepare() asks for ", kind, " ", i, ", but there are ", count, " (", names.list(), ")"});
+         {"prepare() requests ", kind, " ", i, ", but there are ", count, " (", names.list(), ")"});
   }
   int input_index(Which input) const { return index("input", names_->inputs, inputs(), input); }
   int output_index(Which output) const {
@@ -159,7 +159,7 @@ class Prepare {
     const auto dtype = static_cast<DType>(tensor->dtype);
     if (dtype != requested)
       fail(ErrorKind::type, {"input '", names_->inputs.at(i, inputs()), "' holds ", dtype,
-                             ", but prepare() asks for ", requested});
+                             ", but prepare() requests ", requested});
     return *tensor;
   }
 

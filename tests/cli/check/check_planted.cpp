@@ -86,7 +86,7 @@ TEST_CASE(
 TEST_CASE("check: an exception without an author's message is not a refusal") {
   for (const auto& [op, words] :
        {std::pair{"throws_number", "an exception was thrown that is not a std::exception"},
-        {"asks_wrongly", "the kernel asks for input 'bias', but describe() names x"}}) {
+        {"asks_wrongly", "the kernel requests input 'bias', but describe() names x"}}) {
     const std::string tried = op;
     CAPTURE(tried);
     const auto results = check("refused_examples", op);

@@ -338,8 +338,8 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
       {3, "its prepare() uses slot 64, but there are 64"},
       {4, "its prepare() requests 0 bytes for slot 0"},
       {5, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"},
-      {6, "input 'weight' holds float32, but prepare() asks for float64"},
-      {7, "prepare() asks for input 'wieght', but describe() names x, weight"},
+      {6, "input 'weight' holds float32, but prepare() requests float64"},
+      {7, "prepare() requests input 'wieght', but describe() names x, weight"},
       {9, "its prepare() uses slot 0 twice"},
       {10, "its prepare() has no fill function for slot 1"}};
   for (const auto& row : rows) {

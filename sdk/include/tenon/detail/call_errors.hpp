@@ -2,9 +2,9 @@
 // have. Part of call.hpp, which includes it at its end; a separate file so that the accessors stay
 // short and inline. The functions are cold: they cost a kernel nothing until they are called.
 //
-//     the kernel asks for input 'wieght', but describe() names data, weight
-//     the kernel asks for output 2, but there are 2 (values, indices)
-//     input 'data' holds float16, but the kernel asks for float32
+//     the kernel requests input 'wieght', but describe() names data, weight
+//     the kernel requests output 2, but there are 2 (values, indices)
+//     input 'data' holds float16, but the kernel requests float32
 //     input 'data' is csr: read it by csr<T>(0)
 //     input 'bias' is not connected: check has_input first
 //     the gradient of input 'data' is not requested: check write(0) first
@@ -15,7 +15,7 @@
 //
 // The host prefixes the sentence with operator and node, and appends the types of all inputs:
 //
-//     error: [scale] node 's': input 'data' holds float16, but the kernel asks for float32
+//     error: [scale] node 's': input 'data' holds float16, but the kernel requests float32
 //       (data float16 [2, 3])
 #pragma once
 #include "../call.hpp"
@@ -35,7 +35,7 @@ inline int Call::find(Slot slot, std::string_view name) const {
                      : slot == Slot::output || slot == Slot::output_grad ? "output"
                                                                          : "input";
   fail(ErrorKind::failed,
-       {"the kernel asks for ", kind, " '", name, "', but describe() names ", names(slot).list()});
+       {"the kernel requests ", kind, " '", name, "', but describe() names ", names(slot).list()});
 }
 
 // output<T>() would let backward overwrite what forward has written and other nodes read.
@@ -61,7 +61,7 @@ inline int Call::forward_only(int i) const {
   const char* kind = slot == Slot::state                                 ? "state"
                      : slot == Slot::output || slot == Slot::output_grad ? "output"
                                                                          : "input";
-  fail(ErrorKind::failed, {"the kernel asks for ", kind, " ", i, ", but there are ", count(slot),
+  fail(ErrorKind::failed, {"the kernel requests ", kind, " ", i, ", but there are ", count(slot),
                            " (", names(slot).list(), ")"});
 }
 
@@ -95,7 +95,7 @@ inline int Call::forward_only(int i) const {
     fail(ErrorKind::type,
          {slot_name(slot, i), " is ", storage, ": read it by ", storage, "<T>(", i, ")"});
   fail(ErrorKind::type,
-       {slot_name(slot, i), " holds ", dtype, ", but the kernel asks for ", requested});
+       {slot_name(slot, i), " holds ", dtype, ", but the kernel requests ", requested});
 }
 
 // Returns a sparse tensor that csr() or row_sparse() may read. Errors (type): another storage,
@@ -107,9 +107,9 @@ inline const tenon_tensor& Call::sparse(Slot where, int i, Storage storage, DTyp
   const auto found = static_cast<Storage>(tensor->storage);
   const auto dtype = static_cast<DType>(tensor->dtype);
   if (found != storage)
-    fail(ErrorKind::type, {name(), " is ", found, ", but the kernel asks for ", storage});
+    fail(ErrorKind::type, {name(), " is ", found, ", but the kernel requests ", storage});
   if (dtype != requested)
-    fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel asks for ", requested});
+    fail(ErrorKind::type, {name(), " holds ", dtype, ", but the kernel requests ", requested});
   if (tensor->index_dtype != TENON_I64)
     fail(ErrorKind::type, {name(), " has int32 indices, but kernels of this SDK read int64"});
   if (storage == Storage::csr && tensor->dense.ndim != 2)
@@ -171,7 +171,7 @@ inline const tenon_tensor& Call::allocate_dense(int output, DType requested,
 /// Memory beyond the requested size could belong to anything.
 [[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
   fail(ErrorKind::memory,
-       {backward() ? "backward" : "the kernel", " asks for a workspace of ", count, " times ", size,
+       {backward() ? "backward" : "the kernel", " requests a workspace of ", count, " times ", size,
         " bytes, but ", backward() ? "backward_workspace()" : "workspace()", " asked the host for ",
         raw_->workspace_size});
 }
