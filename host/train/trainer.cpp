@@ -17,9 +17,9 @@
 #include "run/one_thread.hpp"
 #include "run/shared_values.hpp"
 #include "tensor/finite.hpp"
-#include "train/agreement.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
+#include "train/consistency.hpp"
 #include "train/step_gradients.hpp"
 #include "train/step_state_backup.hpp"
 #include "train/tally.hpp"
@@ -184,17 +184,20 @@ struct Trainer::Impl {
     if (!exchange) return;
     exchange->requests_stop = stop_requested.exchange(false);
     if (!std::exchange(agreed, true)) {
-      Facts facts;
-      add_facts(facts, model_of(forward), options, batches.data(), batches.examples());
-      facts.emplace_back("state of the training",
-                         fmt::format("step {}, epoch {}, example {}", step, epoch, position));
-      require_same(processes, facts);
+      Configuration configuration;
+      add_configuration(configuration, model_of(forward), options, batches.data(),
+                        batches.examples());
+      configuration.emplace_back(
+          "state of the training",
+          fmt::format("step {}, epoch {}, example {}", step, epoch, position));
+      check_consistent(processes, configuration);
     } else if (options.check_replicas == 0 || step % options.check_replicas != 0) {
       return;
     }
-    require_same_elements(processes, what_steps_change(),
-                          step == agreed_at ? "before the first step"
-                                            : fmt::format("they agreed after step {}", agreed_at));
+    check_consistent_elements(processes, what_steps_change(),
+                              step == agreed_at
+                                  ? "before the first step"
+                                  : fmt::format("they agreed after step {}", agreed_at));
     agreed_at = step;
   }
 

@@ -1,4 +1,4 @@
-#include "train/agreement.hpp"
+#include "train/consistency.hpp"
 
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ std::string digest_of(const Tensor& tensor, std::int64_t max_bytes = INT64_MAX) 
   return hash.hexadecimal();
 }
 
-std::string lines_of(const Facts& facts) {
+std::string lines_of(const Configuration& configuration) {
   std::string text;
-  for (const auto& [name, value] : facts) text += fmt::format("{}\n{}\n", name, value);
+  for (const auto& [name, value] : configuration) text += fmt::format("{}\n{}\n", name, value);
   return text;
 }
 
@@ -69,10 +69,11 @@ class Lines {
 
 }  // namespace
 
-void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& options,
-               const NamedTensors& data, std::int64_t examples) {
+void add_configuration(Configuration& configuration, const GraphModel& model,
+                       const TrainerOptions& options, const NamedTensors& data,
+                       std::int64_t examples) {
   const auto add = [&](std::string name, std::string value) {
-    facts.emplace_back(std::move(name), std::move(value));
+    configuration.emplace_back(std::move(name), std::move(value));
   };
   add("version of Tenon",
       fmt::format("{}.{}.{}", TENON_SDK_MAJOR, TENON_SDK_MINOR, TENON_SDK_PATCH));
@@ -97,8 +98,8 @@ void add_facts(Facts& facts, const GraphModel& model, const TrainerOptions& opti
   }
 }
 
-void require_same(Processes& processes, const Facts& facts) {
-  const auto texts = processes.gather(lines_of(facts));
+void check_consistent(Processes& processes, const Configuration& configuration) {
+  const auto texts = processes.gather(lines_of(configuration));
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     if (texts[rank] == texts[0]) continue;
     for (Lines here(texts[0]), there(texts[rank]);;) {
@@ -112,9 +113,9 @@ void require_same(Processes& processes, const Facts& facts) {
   }
 }
 
-void require_same_elements(Processes& processes,
-                           const std::vector<std::pair<std::string, Tensor>>& tensors,
-                           const std::string& since) {
+void check_consistent_elements(Processes& processes,
+                               const std::vector<std::pair<std::string, Tensor>>& tensors,
+                               const std::string& since) {
   std::string digests;
   for (const auto& [name, tensor] : tensors) digests += digest_of(tensor) + '\n';
   const auto texts = processes.gather(digests);
