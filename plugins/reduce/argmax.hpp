@@ -1,7 +1,7 @@
 #pragma once
 #include "../shared/reduction.hpp"
+#include "../shared/reduction_tiling.hpp"
 #include "../shared/rules.hpp"
-#include "../shared/strips.hpp"
 #include "axes.hpp"
 
 /// The orders of argmax and argmin. nan is better than any number.
@@ -66,18 +66,18 @@ struct ChosenIndex : Reduction {
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
     if (type.shape.size() == 0) return;
-    const Strips strips(type.shape, reduced(type.shape.rank()));
+    const ReductionTiling tiling(type.shape, reduced(type.shape.rank()));
     const bool by_rows =
-        reduction_choice::by_rows(choose_reduction(strips, type.shape.size(), false).algorithm);
-    const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / type.shape.size());
+        reduction_choice::by_rows(choose_reduction(tiling, type.shape.size(), false).algorithm);
+    const auto grain = std::max<std::int64_t>(1, (1 << 14) * tiling.tiles() / type.shape.size());
     tenon::visit<tenon::any_real + tenon::Types{tenon::boolean}>(type.dtype, [&]<class T>() {
       const T* x = call.input<T>(0).data();
       std::int64_t* y = call.output<std::int64_t>(0).data();
-      call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
+      call.parallel_for(tiling.tiles(), grain, [&](std::int64_t begin, std::int64_t end) {
         for (auto u = begin; u < end; ++u) {
-          const auto unit = strips.unit(u);
-          by_rows ? one(strips, x + unit.x, y + unit.y)
-                  : side_by_side(strips, unit.width, x + unit.x, y + unit.y);
+          const auto tile = tiling.tile(u);
+          by_rows ? one(tiling, x + tile.x, y + tile.y)
+                  : side_by_side(tiling, tile.width, x + tile.x, y + tile.y);
         }
       });
     });
@@ -96,32 +96,33 @@ struct ChosenIndex : Reduction {
 
  private:
   template <class T>
-  void one(const Strips& strips, const T* x, std::int64_t* y) const {
+  void one(const ReductionTiling& tiling, const T* x, std::int64_t* y) const {
     using Fold = typename Rule::template Fold<Plain<T>>;
     Plain<T> best = x[0];
     std::int64_t index = 0;
-    for (std::int64_t s = 0; s < strips.steps(); ++s) {
-      // first a vectorized test whether the strip holds anything better, and only then a search
-      const auto step = strips.step(s);
-      const auto found = fold_strip<Fold>(x + step.x, step.length);
+    for (std::int64_t s = 0; s < tiling.chunks(); ++s) {
+      // first a vectorized test whether the chunk holds anything better, and only then a search
+      const auto chunk = tiling.chunk(s);
+      const auto found = fold_chunk<Fold>(x + chunk.x, chunk.length);
       if (last ? better(best, found) : !better(found, best)) continue;
       best = found;
       if (last)
-        for (index = step.x + step.length - 1; better(best, static_cast<Plain<T>>(x[index]));)
+        for (index = chunk.x + chunk.length - 1; better(best, static_cast<Plain<T>>(x[index]));)
           --index;
       else
-        for (index = step.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
+        for (index = chunk.x; better(best, static_cast<Plain<T>>(x[index]));) ++index;
     }
     *y = index;
   }
 
   template <class T>
-  void side_by_side(const Strips& strips, std::int64_t width, const T* x, std::int64_t* y) const {
-    Plain<T> best[Strips::tile];
-    std::int64_t index[Strips::tile] = {};
+  void side_by_side(const ReductionTiling& tiling, std::int64_t width, const T* x,
+                    std::int64_t* y) const {
+    Plain<T> best[ReductionTiling::max_tile];
+    std::int64_t index[ReductionTiling::max_tile] = {};
     for (std::int64_t r = 0; r < width; ++r) best[r] = x[r];
-    for (std::int64_t s = 1; s < strips.steps(); ++s) {
-      const T* row = x + strips.step(s).x;
+    for (std::int64_t s = 1; s < tiling.chunks(); ++s) {
+      const T* row = x + tiling.chunk(s).x;
       for (std::int64_t r = 0; r < width; ++r) {
         const Plain<T> value = row[r];
         if (last ? better(best[r], value) : !better(value, best[r])) continue;

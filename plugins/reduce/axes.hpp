@@ -108,8 +108,8 @@ struct Reduction : tenon::Operator {
     const auto x = io.input(0).shape;
     const auto axes = argument_axes(io);
     if (!axes || x.size() == 0) return {};
-    const Strips strips(x, mask_of(*axes, x.rank()));
-    return choice::text_of(choose_reduction(strips, x.size(), may_split && !io.has_input("axes")));
+    const ReductionTiling tiling(x, mask_of(*axes, x.rank()));
+    return choice::text_of(choose_reduction(tiling, x.size(), may_split && !io.has_input("axes")));
   }
 
   /// For reductions that have no result over zero elements.

@@ -2,27 +2,27 @@
 #pragma once
 #include <tenon/gpu/launch.hpp>
 
+#include "../shared/offset_calculator.hpp"
 #include "../shared/rules.hpp"
-#include "../shared/walk.hpp"
 
 /// Maps each element of x to the index of its result in y.
-inline Walk results_of(const tenon::Shape& x, unsigned reduced) {
+inline OffsetCalculator results_of(const tenon::Shape& x, unsigned reduced) {
   std::int64_t strides[tenon::max_rank] = {}, stride = 1;
   for (int a = x.rank() - 1; a >= 0; --a) {
     if (reduced >> a & 1) continue;
     strides[a] = stride;
     stride *= x[a];
   }
-  Walk walk;
-  for (int a = 0; a < x.rank(); ++a) walk.push(x[a], strides[a]);
-  return walk;
+  OffsetCalculator results;
+  for (int a = 0; a < x.rank(); ++a) results.push(x[a], strides[a]);
+  return results;
 }
 
 template <class T>
 struct BroadcastGradient {
   const T* dy;
   T* dx;
-  Walk results;
+  OffsetCalculator results;
   Plain<T> divisor;
   bool add;
 

@@ -33,7 +33,7 @@ struct Share {
   const T *x, *y, *dy;
   const std::int64_t* ties;
   T* dx;
-  Walk results;
+  OffsetCalculator results;
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto r = results.offset(i);

@@ -74,28 +74,28 @@ struct Extremum : Reduction {
   static void share(const tenon::Call& call, tenon::View<const T> x, tenon::View<T> dx,
                     unsigned reduced) {
     const auto y = call.output_value<T>(0), dy = call.output_grad<T>(0);
-    const Strips strips(x.shape(), reduced);
-    const bool inner = strips.inner_reduced();
-    const auto grain = std::max<std::int64_t>(1, (1 << 14) * strips.units() / x.size());
-    call.parallel_for(strips.units(), grain, [&](std::int64_t begin, std::int64_t end) {
+    const ReductionTiling tiling(x.shape(), reduced);
+    const bool inner = tiling.inner_reduced();
+    const auto grain = std::max<std::int64_t>(1, (1 << 14) * tiling.tiles() / x.size());
+    call.parallel_for(tiling.tiles(), grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto u = begin; u < end; ++u) {
-        const auto unit = strips.unit(u);
-        std::int64_t ties[Strips::tile] = {};
+        const auto tile = tiling.tile(u);
+        std::int64_t ties[ReductionTiling::max_tile] = {};
         const auto each = [&](auto&& visit_element) {
-          for (std::int64_t s = 0; s < strips.steps(); ++s) {
-            const auto step = strips.step(s);
-            const auto length = inner ? step.length : unit.width;
+          for (std::int64_t s = 0; s < tiling.chunks(); ++s) {
+            const auto chunk = tiling.chunk(s);
+            const auto length = inner ? chunk.length : tile.width;
             for (std::int64_t e = 0; e < length; ++e)
-              visit_element(unit.x + step.x + e, inner ? 0 : e);
+              visit_element(tile.x + chunk.x + e, inner ? 0 : e);
           }
         };
         const auto chosen = [&](std::int64_t i, std::int64_t r) {
-          return Plain<T>(x.data()[i]) == Plain<T>(y.data()[unit.y + r]);
+          return Plain<T>(x.data()[i]) == Plain<T>(y.data()[tile.y + r]);
         };
         each([&](std::int64_t i, std::int64_t r) { ties[r] += chosen(i, r); });
         each([&](std::int64_t i, std::int64_t r) {
           const auto per_tie =
-              chosen(i, r) ? Plain<T>(dy.data()[unit.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
+              chosen(i, r) ? Plain<T>(dy.data()[tile.y + r]) / Plain<T>(ties[r]) : Plain<T>(0);
           dx.data()[i] = static_cast<T>(per_tie);
         });
       }

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
+#include "../shared/reduction_tiling.hpp"
 #include "../shared/rules.hpp"
-#include "../shared/strips.hpp"
 #include "axes.hpp"
 
 template <class A>
@@ -56,35 +56,35 @@ struct Prod : Reduction {
   void backward(const tenon::Call& call) const {
     const auto shape = call.input_type(0).shape;
     if (shape.size() == 0) return;
-    const Strips strips(shape, reduced(call));
+    const ReductionTiling tiling(shape, reduced(call));
     tenon::visit<tenon::floating>(call.input_type(0).dtype,
-                                  [&]<class T>() { multiply_others<T>(call, strips); });
+                                  [&]<class T>() { multiply_others<T>(call, tiling); });
   }
 
  private:
   template <class T>
-  static void multiply_others(const tenon::Call& call, const Strips& strips) {
+  static void multiply_others(const tenon::Call& call, const ReductionTiling& tiling) {
     const T *const x = call.input<T>(0).data(), *const dy = call.output_grad<T>(0).data();
     T* const dx = call.input_grad<T>(0).data();
-    const bool inner = strips.inner_reduced();
-    call.parallel_for(strips.units(), 1, [&](std::int64_t begin, std::int64_t end) {
+    const bool inner = tiling.inner_reduced();
+    call.parallel_for(tiling.tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Plain<T>> prefix;
       for (auto u = begin; u < end; ++u) {
-        const auto unit = strips.unit(u);
-        for (std::int64_t r = 0; r < unit.width; ++r) {
+        const auto tile = tiling.tile(u);
+        for (std::int64_t r = 0; r < tile.width; ++r) {
           const auto index = [&](std::int64_t s, std::int64_t e) {
-            return unit.x + strips.step(s).x + (inner ? e : r);
+            return tile.x + tiling.chunk(s).x + (inner ? e : r);
           };
-          const auto length = [&](std::int64_t s) { return inner ? strips.step(s).length : 1; };
+          const auto length = [&](std::int64_t s) { return inner ? tiling.chunk(s).length : 1; };
           prefix.clear();
           Plain<T> product = 1;
-          for (std::int64_t s = 0; s < strips.steps(); ++s)
+          for (std::int64_t s = 0; s < tiling.chunks(); ++s)
             for (std::int64_t e = 0; e < length(s); ++e) {
               prefix.push_back(product);
               product *= static_cast<Plain<T>>(x[index(s, e)]);
             }
-          product = static_cast<Plain<T>>(dy[unit.y + r]);
-          for (auto s = strips.steps(); s-- > 0;)
+          product = static_cast<Plain<T>>(dy[tile.y + r]);
+          for (auto s = tiling.chunks(); s-- > 0;)
             for (auto e = length(s); e-- > 0;) {
               dx[index(s, e)] = static_cast<T>(prefix.back() * product);
               product *= static_cast<Plain<T>>(x[index(s, e)]);

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <tenon/gpu/launch.hpp>
 
+#include "offset_calculator.hpp"
 #include "rules.hpp"
-#include "walk.hpp"
 
 /// The offsets of the results in x, and of the terms of each result relative to it. One thread
 /// folds a result, or one block if its terms are contiguous. If there are few results, each is
 /// split into segments that are merged afterwards.
 struct FoldSpace {
-  Walk results, terms;
+  OffsetCalculator results, terms;
   bool by_block = false;
   std::int64_t chunks = 1;
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "../../shared/offset_calculator.hpp"
 #include "../../shared/rows.hpp"
-#include "../../shared/walk.hpp"
 #include "batch_norm.hpp"
 #include "shared/block_sums.hpp"
 #include "shared/store.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 /// Memory layout of channels. A row is `size` contiguous elements of one channel.
 struct Channels {
-  Walk elements, of_row;
+  OffsetCalculator elements, of_row;
   std::int64_t size;
 
   explicit Channels(const Axis& axis) : size(axis.inner) {

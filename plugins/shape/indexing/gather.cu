@@ -1,6 +1,6 @@
 // CUDA kernels of gather, gather_along, gather_nd, scatter_along and scatter_nd. Data is treated as
 // rows of blocks, and each index tuple selects a block.
-#include "../../shared/walk.hpp"
+#include "../../shared/offset_calculator.hpp"
 #include "blocks_on_device.hpp"
 #include "gather.hpp"
 #include "rows/rows_on_device.hpp"
@@ -45,7 +45,7 @@ struct AlongAxis {
 
 /// One element for each index.
 struct EachElement {
-  Walk others;  ///< along all axes but the indexed one
+  OffsetCalculator others;  ///< along all axes but the indexed one
   std::int64_t size, stride;
 
   template <class Op>

@@ -1,6 +1,6 @@
 // CUDA kernels of tile, trilu and reverse_sequence: each element of the output is an element of x,
 // or 0.
-#include "../../shared/walk.hpp"
+#include "../../shared/offset_calculator.hpp"
 #include "reverse_sequence.hpp"
 #include "rows/rows_on_device.hpp"
 #include "shared/box_walk.hpp"

@@ -264,12 +264,12 @@ TEST_CASE("reductions: by rows or columns as the innermost axis says, few result
     CAPTURE(each.x.size());
     CAPTURE(each.reduced);
     CAPTURE(each.has_scratch);
-    const Strips strips(each.x, each.reduced);
-    const auto& row = choose_reduction(strips, each.x.size(), each.has_scratch);
+    const ReductionTiling tiling(each.x, each.reduced);
+    const auto& row = choose_reduction(tiling, each.x.size(), each.has_scratch);
     CHECK(std::string(row.name) == each.name);
-    CHECK(reduction_choice::by_rows(row.algorithm) == strips.inner_reduced());
+    CHECK(reduction_choice::by_rows(row.algorithm) == tiling.inner_reduced());
     // several segments exactly where the table says so
-    CHECK((chunks_for(strips, each.x.size(), each.has_scratch) > 1) ==
+    CHECK((segments_for(tiling, each.x.size(), each.has_scratch) > 1) ==
           reduction_choice::in_segments(row.algorithm));
   }
 }

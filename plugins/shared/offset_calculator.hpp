@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <tenon/gpu/row_major.hpp>
 
-struct Walk {
+struct OffsetCalculator {
   tenon::gpu::RowMajor points;
   std::int64_t stride[tenon::max_rank] = {};
 

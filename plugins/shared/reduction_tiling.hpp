@@ -1,26 +1,26 @@
 // How a reduction traverses x. Neighbouring axes of one kind (kept or reduced) are merged, so that
-// few long axes remain. Results are computed in units: one result, or up to `tile` adjacent results
-// if the innermost axis is kept. A unit takes `steps` steps; each is a contiguous strip of x for
-// one result, or one element for each of the unit's results.
+// few long axes remain. Results are computed in tiles: one result, or up to `max_tile` adjacent
+// results if the innermost axis is kept. A tile reads x in chunks: adjacent elements for its
+// result, or one element for each of its results.
 #pragma once
 #include <algorithm>
 #include <tenon/operator.hpp>
 
-class Strips {
+class ReductionTiling {
  public:
-  static constexpr std::int64_t tile = 256;    ///< maximum results of a unit
-  static constexpr std::int64_t block = 1024;  ///< maximum elements of a strip
+  static constexpr std::int64_t max_tile = 256;    ///< results of a tile
+  static constexpr std::int64_t max_chunk = 1024;  ///< elements of a chunk, for one result
 
-  struct Unit {
+  struct Tile {
     std::int64_t x, y, width;  ///< offsets of its first element and result; number of results
   };
-  struct Step {
-    std::int64_t x, length;  ///< offset relative to the unit; number of elements, 1 per result if
+  struct Chunk {
+    std::int64_t x, length;  ///< offset relative to the tile; number of elements, 1 per result if
                              ///< the innermost axis is kept
   };
 
   /// x must not be empty.
-  Strips(const tenon::Shape& x, unsigned reduced) {
+  ReductionTiling(const tenon::Shape& x, unsigned reduced) {
     struct Group {
       Axis axis;
       bool reduced;
@@ -45,23 +45,23 @@ class Strips {
   }
 
   bool inner_reduced() const { return inner_reduced_; }
-  std::int64_t units() const { return retained_.count() * tiles(); }
-  std::int64_t widest() const {
-    return inner_reduced_ ? 1 : std::min(tile, inner_);
-  }  ///< maximum results of a unit
-  std::int64_t steps() const { return reduced_.count() * blocks(); }
+  std::int64_t tiles() const { return retained_.count() * inner_tiles(); }
+  /// Returns the maximum number of results of a tile.
+  std::int64_t max_width() const { return inner_reduced_ ? 1 : std::min(max_tile, inner_); }
+  /// Returns the number of chunks of each tile.
+  std::int64_t chunks() const { return reduced_.count() * inner_chunks(); }
   std::int64_t reduced_count() const { return reduced_.count() * (inner_reduced_ ? inner_ : 1); }
 
-  Unit unit(std::int64_t u) const {
-    const auto row = u / tiles(), from = u % tiles() * tile;
+  Tile tile(std::int64_t i) const {
+    const auto row = i / inner_tiles(), from = i % inner_tiles() * max_tile;
     if (inner_reduced_) return {retained_.offset(row), row, 1};
-    return {retained_.offset(row) + from, row * inner_ + from, std::min(tile, inner_ - from)};
+    return {retained_.offset(row) + from, row * inner_ + from, std::min(max_tile, inner_ - from)};
   }
 
-  Step step(std::int64_t s) const {
-    if (!inner_reduced_) return {reduced_.offset(s), 1};
-    const auto from = s % blocks() * block;
-    return {reduced_.offset(s / blocks()) + from, std::min(block, inner_ - from)};
+  Chunk chunk(std::int64_t i) const {
+    if (!inner_reduced_) return {reduced_.offset(i), 1};
+    const auto from = i % inner_chunks() * max_chunk;
+    return {reduced_.offset(i / inner_chunks()) + from, std::min(max_chunk, inner_ - from)};
   }
 
  private:
@@ -92,8 +92,12 @@ class Strips {
     int rank_ = 0;
   };
 
-  std::int64_t tiles() const { return inner_reduced_ ? 1 : (inner_ + tile - 1) / tile; }
-  std::int64_t blocks() const { return inner_reduced_ ? (inner_ + block - 1) / block : 1; }
+  std::int64_t inner_tiles() const {
+    return inner_reduced_ ? 1 : (inner_ + max_tile - 1) / max_tile;
+  }
+  std::int64_t inner_chunks() const {
+    return inner_reduced_ ? (inner_ + max_chunk - 1) / max_chunk : 1;
+  }
 
   Axes retained_, reduced_;
   std::int64_t inner_ = 1;
