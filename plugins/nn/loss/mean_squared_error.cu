@@ -17,7 +17,7 @@ struct Squares {
 };
 
 template <class T>
-struct EachSquare {
+struct ElementwiseSquares {
   Squares<T> squares;
   T* loss;
   tenon::Write write;
@@ -27,14 +27,14 @@ struct EachSquare {
 template <class T>
 struct ErrorGradient {
   const T *prediction, *target, *dy;
-  bool each;
+  bool elementwise;  ///< one dy for each element
   Wide<T> scale;
   T* dx;
   tenon::Write write;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     store(write, dx[i],
-          scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) * Wide<T>(dy[each ? i : 0]));
+          scale * (Wide<T>(prediction[i]) - Wide<T>(target[i])) * Wide<T>(dy[elementwise ? i : 0]));
   }
 };
 
@@ -56,7 +56,7 @@ struct MeanSquaredErrorCuda : MeanSquaredError {
       T* const loss = call.output<T>(0).data();
       const auto n = prediction.size();
       if (reduction == Reduction::none)
-        return tenon::gpu::for_each(call, n, EachSquare<T>{squares, loss, call.write(0)});
+        return tenon::gpu::for_each(call, n, ElementwiseSquares<T>{squares, loss, call.write(0)});
       const BlockSums sums = BlockSums::of(1, n);
       double* const scratch = call.workspace<double>(sums.bytes<double>() / sizeof(double));
       sum_by_blocks(call, sums, squares, StoreSum<T>{loss, call.write(0), weight(n)}, scratch);

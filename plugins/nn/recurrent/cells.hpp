@@ -27,7 +27,7 @@ struct UnitSums {
 
 /// The gradients of one step for its unit.
 template <class W>
-struct UnitSlopes {
+struct UnitGradients {
   W sums[4] = {}, product = 0, h = 0, c = 0,
     extra[3] = {};  ///< h: without the part that flows through recurrent
 };
@@ -47,10 +47,10 @@ struct RnnCell {
   TENON_FN void step(const W (&sums)[saved], std::int64_t, W& h, W&) const {
     h = function(sums[0]);
   }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t, W, W, W dh, W) const {
-    UnitSlopes<W> slopes;
-    slopes.sums[0] = dh * function.slope(sums[0]);
-    return slopes;
+  TENON_FN UnitGradients<W> backward(const W (&sums)[saved], std::int64_t, W, W, W dh, W) const {
+    UnitGradients<W> gradients;
+    gradients.sums[0] = dh * function.slope(sums[0]);
+    return gradients;
   }
 };
 
@@ -76,13 +76,14 @@ struct LstmCell {
   TENON_FN void step(const W (&sums)[saved], std::int64_t k, W& h, W& c) const {
     unit.step(sums, peepholes_of(k).of, c, h);
   }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t k, W, W c, W dh, W dc) const {
-    const auto found = unit.back(sums, peepholes_of(k).of, c, dh, dc);
-    UnitSlopes<W> slopes;
-    for (int i = 0; i < 4; ++i) slopes.sums[i] = found.sums[i];
-    for (int i = 0; i < 3; ++i) slopes.extra[i] = found.peepholes[i];
-    slopes.c = found.c;
-    return slopes;
+  TENON_FN UnitGradients<W> backward(const W (&sums)[saved], std::int64_t k, W, W c, W dh,
+                                     W dc) const {
+    const auto found = unit.backward(sums, peepholes_of(k).of, c, dh, dc);
+    UnitGradients<W> gradients;
+    for (int i = 0; i < 4; ++i) gradients.sums[i] = found.sums[i];
+    for (int i = 0; i < 3; ++i) gradients.extra[i] = found.peepholes[i];
+    gradients.c = found.c;
+    return gradients;
   }
 };
 
@@ -104,12 +105,12 @@ struct GruCell {
   TENON_FN void step(const W (&sums)[saved], std::int64_t, W& h, W&) const {
     h = unit.step(sums, h);
   }
-  TENON_FN UnitSlopes<W> back(const W (&sums)[saved], std::int64_t, W h, W, W dh, W) const {
-    const auto found = unit.back(sums, h, dh);
-    UnitSlopes<W> slopes;
-    slopes.sums[0] = found.z, slopes.sums[1] = found.r, slopes.sums[2] = found.candidate;
-    slopes.product = found.product, slopes.h = found.h;
-    return slopes;
+  TENON_FN UnitGradients<W> backward(const W (&sums)[saved], std::int64_t, W h, W, W dh, W) const {
+    const auto found = unit.backward(sums, h, dh);
+    UnitGradients<W> gradients;
+    gradients.sums[0] = found.z, gradients.sums[1] = found.r, gradients.sums[2] = found.candidate;
+    gradients.product = found.product, gradients.h = found.h;
+    return gradients;
   }
 };
 

@@ -10,7 +10,7 @@ namespace recurrent {
 /// the gradients of its results; on return, those of its inputs h and c. Also returns the gradients
 /// of its sums.
 template <class W>
-struct StepBack {
+struct StepBackward {
   const W *x, *h, *c;
   W *dh, *dc;
   W* sums;            ///< [rows]: gradients of weight * x + bias
@@ -21,12 +21,12 @@ struct StepBack {
   W* scratch;
 };
 
-/// cell is that of run(); back(matrices, direction, StepBack) is its gradient. `extra`: number of
-/// elements per direction of the input `extra_name`.
-template <class T, class Cell, class Back>
-void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
-              std::int64_t scratch, bool has_cell, const Cell& cell, const Back& back,
-              const char* extra_name = nullptr, std::int64_t extra = 0) {
+/// cell is that of run(); backward(matrices, direction, StepBackward) is its gradient. `extra`:
+/// number of elements per direction of the input `extra_name`.
+template <class T, class Cell, class Backward>
+void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
+                  std::int64_t scratch, bool has_cell, const Cell& cell, const Backward& backward,
+                  const char* extra_name = nullptr, std::int64_t extra = 0) {
   using W = Wide<T>;
   const Layer<T> of(op, call, gates, has_cell);
   const auto hidden = of.hidden, rows = of.rows, features = of.features;
@@ -72,9 +72,9 @@ void run_back(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
         const W* const h = states + step * hidden;
         W *const sums = all.data() + (i * of.steps + t) * saved, *const inputs = sums + 2 * rows;
         std::copy_n(h, hidden, inputs), std::copy_n(h, hidden, inputs + hidden);
-        back(matrices, direction_index,
-             StepBack<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows, inputs + hidden,
-                         dextra.data() + i * extra, rest});
+        backward(matrices, direction_index,
+                 StepBackward<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows,
+                                 inputs + hidden, dextra.data() + i * extra, rest});
         matrices.add_gradient(matrices.weight, sums, features, 0, rows,
                               dx.data() + (i * of.steps + t) * features);
       }

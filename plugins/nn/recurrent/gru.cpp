@@ -14,10 +14,10 @@ struct Gru : GruLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units(*this, call);
-      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
-        units.back(of, direction_index, at);
+      const auto backward_step = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        units.backward(of, direction_index, at);
       };
-      recurrent::run_back<T>(*this, call, 3, 5 * units.hidden, false, units, back);
+      recurrent::run_backward<T>(*this, call, 3, 5 * units.hidden, false, units, backward_step);
     });
   }
 
@@ -65,27 +65,28 @@ struct Gru : GruLayer {
         h[k] = unit(direction_index).step(at(sums, k).of, h[k]);
     }
 
-    void back(const Matrices& of, std::int64_t direction_index,
-              const recurrent::StepBack<W>& at_step) const {
+    void backward(const Matrices& of, std::int64_t direction_index,
+                  const recurrent::StepBackward<W>& at_step) const {
       W *const sums = at_step.scratch, *const dreset = sums + 4 * hidden;
       add_sums(of, direction_index, at_step.x, at_step.h, sums, at_step.last_block);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto slopes = unit(direction_index).back(at(sums, k).of, at_step.h[k], at_step.dh[k]);
-        at_step.sums[k] = slopes.z;
-        at_step.sums[hidden + k] = slopes.r;
-        at_step.sums[2 * hidden + k] = slopes.candidate;
-        at_step.recurrent_sums[2 * hidden + k] = slopes.product;
-        at_step.dh[k] = slopes.h;
+        const auto gradients =
+            unit(direction_index).backward(at(sums, k).of, at_step.h[k], at_step.dh[k]);
+        at_step.sums[k] = gradients.z;
+        at_step.sums[hidden + k] = gradients.r;
+        at_step.sums[2 * hidden + k] = gradients.candidate;
+        at_step.recurrent_sums[2 * hidden + k] = gradients.product;
+        at_step.dh[k] = gradients.h;
       }
       std::fill_n(dreset, hidden, W(0));
       of.add_gradient(of.recurrent, at_step.recurrent_sums + 2 * hidden, hidden, 2 * hidden, hidden,
                       dreset);
       for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto slopes =
-            unit(direction_index)
-                .reset_back(sums[hidden + k], at_step.h[k], dreset[k], at_step.sums[hidden + k]);
-        at_step.sums[hidden + k] = slopes.r;
-        at_step.dh[k] += slopes.h;
+        const auto gradients = unit(direction_index)
+                                   .reset_backward(sums[hidden + k], at_step.h[k], dreset[k],
+                                                   at_step.sums[hidden + k]);
+        at_step.sums[hidden + k] = gradients.r;
+        at_step.dh[k] += gradients.h;
       }
       std::copy_n(at_step.sums, 2 * hidden, at_step.recurrent_sums);
       of.add_gradient(of.recurrent, at_step.recurrent_sums, hidden, 0, 2 * hidden, at_step.dh);

@@ -2,13 +2,13 @@
 #pragma once
 #include "function.hpp"
 
-/// The computation of one unit. Sums: the arguments of z and r; that of the candidate without its
-/// product with recurrent; and that product.
+/// The computation of one unit. sums: the arguments of z and r, the argument of the candidate
+/// without its product with recurrent, and that product.
 struct GruUnit {
   recurrent::Function gate, candidate;
   bool linear_before_reset;
 
-  /// The factor of recurrent in that product.
+  /// Returns the vector element that recurrent multiplies for the candidate: h or r * h.
   template <class W>
   TENON_FN W reset(W sum_of_r, W h) const {
     return linear_before_reset ? h : gate(sum_of_r) * h;
@@ -20,25 +20,26 @@ struct GruUnit {
   }
 
   template <class W>
-  struct Slopes {
-    W z, r, candidate, product, h;  ///< r: if linear_before_reset
+  struct Gradients {
+    W z, r, candidate, product;  ///< dL/dsums; r: valid only with linear_before_reset
+    W h;                         ///< dL/dh before the step, without the part through the sums
   };
-  /// Gradients, given that of the state after the step; h is the state before it.
+  /// h: the state before the step; dh: dL/dh after the step.
   template <class W>
-  TENON_FN Slopes<W> back(const W (&sums)[4], W h, W dh) const {
+  TENON_FN Gradients<W> backward(const W (&sums)[4], W h, W dh) const {
     const W z = gate(sums[0]), in = argument(sums), d = dh * (1 - z) * candidate.slope(in);
     return {dh * (h - candidate(in)) * gate.slope(sums[0]), d * sums[3] * gate.slope(sums[1]), d,
             d * factor(sums), dh * z};
   }
 
   template <class W>
-  struct ResetSlopes {
-    W r, h;
+  struct ResetGradients {
+    W r, h;  ///< dL/d(sum of r), and the part of dL/dh that flows through reset()
   };
-  /// Gradients, given that of the result of reset().
+  /// dreset: dL/d(result of reset()); dr: dL/d(sum of r) of backward().
   template <class W>
-  TENON_FN ResetSlopes<W> reset_back(W sum_of_r, W h, W dreset, W slope_of_r) const {
-    if (linear_before_reset) return {slope_of_r, dreset};
+  TENON_FN ResetGradients<W> reset_backward(W sum_of_r, W h, W dreset, W dr) const {
+    if (linear_before_reset) return {dr, dreset};
     return {dreset * h * gate.slope(sum_of_r), dreset * gate(sum_of_r)};
   }
 

@@ -14,11 +14,11 @@ struct Lstm : LstmLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Cells<T> cells(*this, call);
-      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
-        cells.back(of, direction_index, at);
+      const auto backward_step = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        cells.backward(of, direction_index, at);
       };
-      recurrent::run_back<T>(*this, call, 4, 4 * cells.hidden, true, cells, back, "peepholes",
-                             3 * cells.hidden);
+      recurrent::run_backward<T>(*this, call, 4, 4 * cells.hidden, true, cells, backward_step,
+                                 "peepholes", 3 * cells.hidden);
     });
   }
 
@@ -64,16 +64,17 @@ struct Lstm : LstmLayer {
       }
     }
 
-    void back(const Matrices& of, std::int64_t direction_index,
-              const recurrent::StepBack<W>& at) const {
+    void backward(const Matrices& of, std::int64_t direction_index,
+                  const recurrent::StepBackward<W>& at) const {
       add_sums(of, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < hidden; ++k) {
         const auto own = unit(direction_index, k, at.scratch);
-        const auto slopes = units[static_cast<std::size_t>(direction_index)].back(
+        const auto gradients = units[static_cast<std::size_t>(direction_index)].backward(
             own.sums, own.peepholes, at.c[k], at.dh[k], at.dc[k]);
-        for (int gate = 0; gate < 4; ++gate) at.sums[gate * hidden + k] = slopes.sums[gate];
-        for (int gate = 0; gate < 3; ++gate) at.extra[gate * hidden + k] += slopes.peepholes[gate];
-        at.dc[k] = slopes.c;
+        for (int gate = 0; gate < 4; ++gate) at.sums[gate * hidden + k] = gradients.sums[gate];
+        for (int gate = 0; gate < 3; ++gate)
+          at.extra[gate * hidden + k] += gradients.peepholes[gate];
+        at.dc[k] = gradients.c;
       }
       std::copy_n(at.sums, of.rows, at.recurrent_sums);
       std::fill_n(at.dh, hidden, W(0));

@@ -17,13 +17,13 @@ struct LstmUnit {
   }
 
   template <class W>
-  struct Slopes {
+  struct Gradients {
     W sums[4], peepholes[3], c;
   };
-  /// Gradients, given those of the state h and of c after the step; `previous_c` is c before it.
+  /// dh, dc_next: dL/dh and dL/dc after the step; previous_c: c before the step.
   template <class W>
-  TENON_FN Slopes<W> back(const W (&sums)[4], const W (&peepholes)[3], W previous_c, W dh,
-                          W dc_next) const {
+  TENON_FN Gradients<W> backward(const W (&sums)[4], const W (&peepholes)[3], W previous_c, W dh,
+                                 W dc_next) const {
     const W in = sums[0] + peepholes[0] * previous_c, in_f = sums[2] + peepholes[2] * previous_c;
     const W i = gate(in), f = input_forget ? 1 - i : gate(in_f), g = candidate(sums[3]);
     const W c = f * previous_c + i * g, in_o = sums[1] + peepholes[1] * c;

@@ -19,7 +19,7 @@ struct ScratchOffsets : Scratch {
                dmatrix = 0;
 
   template <class Cell>
-  static ScratchOffsets of(const LayerSizes& at, bool back) {
+  static ScratchOffsets of(const LayerSizes& at, bool backward) {
     ScratchOffsets made;
     const auto rows = at.steps * at.batch, states = at.batch * at.hidden;
     made.x = made.take(rows * at.features);
@@ -33,7 +33,7 @@ struct ScratchOffsets : Scratch {
     made.reset = made.take(states);
     made.h = made.take(states);
     made.c = made.take(states);
-    if (!back) return made;
+    if (!backward) return made;
     made.saved_h = made.take(rows * at.hidden);
     made.saved_c = made.take(rows * at.hidden);
     made.saved_sums = made.take(Cell::saved * rows * at.hidden);
@@ -59,8 +59,8 @@ class DirectionOnDevice {
   using W = Wide<T>;
 
   DirectionOnDevice(const tenon::Call& call, const SequenceLayout& at, Cell cell, const char* extra,
-                    bool back)
-      : call_(call), at_(at), cell_(cell), offsets_(ScratchOffsets::of<Cell>(at, back)) {
+                    bool backward)
+      : call_(call), at_(at), cell_(cell), offsets_(ScratchOffsets::of<Cell>(at, backward)) {
     const auto bytes =
         device_gemm::workspace_bytes + sizeof(W) * static_cast<std::size_t>(offsets_.count);
     memory_ = reinterpret_cast<W*>(call.workspace<std::byte>(bytes) + device_gemm::workspace_bytes);
@@ -97,20 +97,20 @@ class DirectionOnDevice {
       clear(offset, data_rows() * at_.rows);
     go(nullptr, saved);
     start_gradients();
-    const SumSlopes<W> slopes{memory(offsets_.now), memory(offsets_.dproduct), memory(offsets_.all),
-                              memory(offsets_.all_recurrent)};
+    const SumGradients<W> gradients{memory(offsets_.now), memory(offsets_.dproduct),
+                                    memory(offsets_.all), memory(offsets_.all_recurrent)};
     W* const dextra = Cell::has_cell ? memory(offsets_.dextra) : nullptr;
     const T* const dy = call_.has_output_grad(0) ? call_.output_grad<T>(0).data() : nullptr;
     for (auto step = at_.steps; step-- > 0;) {
-      each_unit(BackStep<T, Cell>{at_, cell_, step, saved, dy, memory(offsets_.dh),
-                                  memory(offsets_.dc), slopes, dextra});
+      each_unit(BackwardStep<T, Cell>{at_, cell_, step, saved, dy, memory(offsets_.dh),
+                                      memory(offsets_.dc), gradients, dextra});
       if constexpr (Cell::plain_gates < Cell::gates) {
-        multiply({slopes.product, at_.hidden, false}, {last_rows(), at_.hidden, false},
+        multiply({gradients.product, at_.hidden, false}, {last_rows(), at_.hidden, false},
                  offsets_.dreset, at_.batch, at_.hidden, at_.hidden);
-        each_unit(BackReset<W, Cell>{at_, cell_, step, saved, memory(offsets_.dreset),
-                                     memory(offsets_.dh), slopes});
+        each_unit(BackwardReset<W, Cell>{at_, cell_, step, saved, memory(offsets_.dreset),
+                                         memory(offsets_.dh), gradients});
       }
-      multiply({slopes.now, at_.rows, false}, {memory(offsets_.recurrent), at_.hidden, false},
+      multiply({gradients.now, at_.rows, false}, {memory(offsets_.recurrent), at_.hidden, false},
                offsets_.dh, at_.batch, at_.hidden, plain_rows(), true);
     }
     put_gradients(first, extra);
@@ -325,13 +325,13 @@ struct OnDevice : Op {
             tenon::gpu::Fault(call)};
   }
 
-  std::size_t bytes(const tenon::Infer& io, bool back) const {
+  std::size_t bytes(const tenon::Infer& io, bool backward) const {
     const auto data = io.input(0).shape, recurrent = io.input(2).shape;
     if (!data.known() || !recurrent.known()) return device_gemm::workspace_bytes;
     const std::size_t each = io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float);
     return device_gemm::workspace_bytes +
            each * static_cast<std::size_t>(
-                      ScratchOffsets::of<Cell<float>>(sizes_of(data, recurrent), back).count);
+                      ScratchOffsets::of<Cell<float>>(sizes_of(data, recurrent), backward).count);
   }
 };
 

@@ -14,10 +14,11 @@ struct Rnn : RnnLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
-      const auto back = [&](const auto& of, std::int64_t direction_index, const auto& at) {
-        units.back(of, direction_index, at);
+      const auto backward_step = [&](const auto& of, std::int64_t direction_index, const auto& at) {
+        units.backward(of, direction_index, at);
       };
-      recurrent::run_back<T>(*this, call, 1, call.input_type(2).shape[2], false, units, back);
+      recurrent::run_backward<T>(*this, call, 1, call.input_type(2).shape[2], false, units,
+                                 backward_step);
     });
   }
 
@@ -41,8 +42,8 @@ struct Rnn : RnnLayer {
         h[k] = functions[static_cast<std::size_t>(direction_index)](sums[k]);
     }
 
-    void back(const Matrices& of, std::int64_t direction_index,
-              const recurrent::StepBack<W>& at) const {
+    void backward(const Matrices& of, std::int64_t direction_index,
+                  const recurrent::StepBackward<W>& at) const {
       add_sums(of, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < of.hidden; ++k)
         at.sums[k] = at.recurrent_sums[k] =

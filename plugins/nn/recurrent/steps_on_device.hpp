@@ -152,12 +152,12 @@ struct MakeStep {
 /// Gradients of sums: of this step, [batch, rows] and [batch, hidden] of the product; and of all
 /// steps, in data's rows.
 template <class W>
-struct SumSlopes {
+struct SumGradients {
   W *now, *product, *all, *all_recurrent;
 };
 
 template <class T, class Cell>
-struct BackStep {
+struct BackwardStep {
   using W = Wide<T>;
   SequenceLayout of;
   Cell cell;
@@ -165,15 +165,15 @@ struct BackStep {
   SavedValues<W> saved;
   const T* dy;  ///< null: zeros
   W *dh, *dc;
-  SumSlopes<W> slopes;
+  SumGradients<W> gradients;
   W* extra;  ///< [batch, 3 hidden]; null if the cell has none
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
     if (step >= of.length(n)) {
       for (int gate = 0; gate < Cell::gates; ++gate)
-        slopes.now[n * of.rows + gate * of.hidden + k] = 0;
-      if (Cell::plain_gates < Cell::gates) slopes.product[i] = 0;
+        gradients.now[n * of.rows + gate * of.hidden + k] = 0;
+      if (Cell::plain_gates < Cell::gates) gradients.product[i] = 0;
       return;
     }
     const auto t = of.time(n, step), row = of.row(t, n);
@@ -182,44 +182,44 @@ struct BackStep {
       sums[j] = saved.sums[(row * Cell::saved + j) * of.hidden + k];
     const W gradient = dh[i] + (dy ? static_cast<W>(dy[of.output_at(t, n) + k]) : W(0)),
             c = Cell::has_cell ? saved.c[row * of.hidden + k] : W(0);
-    const auto found = cell.back(sums, k, saved.h[row * of.hidden + k], c, gradient,
-                                 Cell::has_cell ? dc[i] : W(0));
+    const auto found = cell.backward(sums, k, saved.h[row * of.hidden + k], c, gradient,
+                                     Cell::has_cell ? dc[i] : W(0));
     for (int gate = 0; gate < Cell::gates; ++gate) {
       const auto at = gate * of.hidden + k;
-      slopes.now[n * of.rows + at] = slopes.all[row * of.rows + at] = found.sums[gate];
+      gradients.now[n * of.rows + at] = gradients.all[row * of.rows + at] = found.sums[gate];
     }
     dh[i] = found.h;
     if constexpr (Cell::has_cell) dc[i] = found.c;
-    if constexpr (Cell::plain_gates < Cell::gates) slopes.product[i] = found.product;
+    if constexpr (Cell::plain_gates < Cell::gates) gradients.product[i] = found.product;
     for (int j = 0; extra && j < 3; ++j) extra[(n * 3 + j) * of.hidden + k] += found.extra[j];
   }
 };
 
 /// Runs after the gradient of the result of reset() has been computed.
 template <class W, class Cell>
-struct BackReset {
+struct BackwardReset {
   SequenceLayout of;
   Cell cell;
   std::int64_t step;
   SavedValues<W> saved;
   const W* dreset;
   W* dh;
-  SumSlopes<W> slopes;
+  SumGradients<W> gradients;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto n = i / of.hidden, k = i % of.hidden;
     if (step >= of.length(n)) return;
     const auto row = of.row(of.time(n, step), n);
     const auto r = of.hidden + k;
-    const auto found =
-        cell.unit.reset_back(saved.sums[(row * Cell::saved + 1) * of.hidden + k],
-                             saved.h[row * of.hidden + k], dreset[i], slopes.now[n * of.rows + r]);
-    slopes.now[n * of.rows + r] = slopes.all[row * of.rows + r] = found.r;
+    const auto found = cell.unit.reset_backward(saved.sums[(row * Cell::saved + 1) * of.hidden + k],
+                                                saved.h[row * of.hidden + k], dreset[i],
+                                                gradients.now[n * of.rows + r]);
+    gradients.now[n * of.rows + r] = gradients.all[row * of.rows + r] = found.r;
     dh[i] += found.h;
     for (int gate = 0; gate < 2; ++gate)
-      slopes.all_recurrent[row * of.rows + gate * of.hidden + k] =
-          slopes.now[n * of.rows + gate * of.hidden + k];
-    slopes.all_recurrent[row * of.rows + 2 * of.hidden + k] = slopes.product[i];
+      gradients.all_recurrent[row * of.rows + gate * of.hidden + k] =
+          gradients.now[n * of.rows + gate * of.hidden + k];
+    gradients.all_recurrent[row * of.rows + 2 * of.hidden + k] = gradients.product[i];
   }
 };
 
