@@ -74,7 +74,7 @@ std::int64_t choose_max_batch(const Arguments& arguments, Session& session,
 
 void write_version(const fs::path& folder, Graph& graph) {
   for (const auto& file : backend_files(graph.host().catalog()))
-    copy_whole(file.from, folder / file.to, file.runs);
+    copy_file(file.from, folder / file.to, file.executable);
   std::error_code error;
   fs::create_directory(folder / serve::plugins_folder, error);
   // else the server's installation is used
@@ -83,7 +83,7 @@ void write_version(const fs::path& folder, Graph& graph) {
   for (const auto* files : {&copies.plugins, &copies.companions})
     for (const auto& file : *files) {
       trust_plugin(file.from, folder);  // opening the copy fails if the file has changed since
-      copy_whole(file.from, folder / file.to, file.runs);
+      copy_file(file.from, folder / file.to, file.executable);
     }
   graph.save(folder / serve::model_file);
 }

@@ -11,7 +11,7 @@ namespace tenon::cli {
 struct FileCopy {
   std::filesystem::path from;
   std::filesystem::path to;  ///< relative to the version's folder
-  bool runs = false;         ///< whether it is executable
+  bool executable = false;
 };
 
 /// Returns this installation's backend, its programs, and Tenon's own CPU plugins. Throws Failure

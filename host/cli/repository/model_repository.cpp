@@ -61,22 +61,22 @@ void check_model_name(const std::string& name) {
                 "name with --name");
 }
 
-void copy_whole(const fs::path& from, const fs::path& to, bool runs) {
+void copy_file(const fs::path& from, const fs::path& to, bool executable) {
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
   if (error) throw file_failure("write", to, system_reason(error.value()));
   const auto source = OpenFile::for_reading(from);
   AtomicFile copy(to);
-  std::vector<std::byte> piece(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
   for (;;) {
-    const auto got = ::read(source.descriptor(), piece.data(), piece.size());
+    const auto got = ::read(source.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw file_failure("read", from, system_reason(errno));
     if (got == 0) break;
-    copy.write({piece.data(), static_cast<std::size_t>(got)});
+    copy.write({buffer.data(), static_cast<std::size_t>(got)});
   }
   copy.commit();
-  if (runs)
+  if (executable)
     fs::permissions(to, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                     fs::perm_options::add, error);
   if (error) throw file_failure("write", to, system_reason(error.value()));
@@ -93,9 +93,9 @@ NewModel::NewModel(const fs::path& repository, const std::string& name, std::int
   if (fs::exists(path_ / std::to_string(version), error)) refuse_version();
   made_repository_ = fs::create_directory(repository_, error);
   if (error) fail(error.value());
-  const auto beginning = "." + name + ".tenon-";
-  remove_leftovers(beginning);
-  made_ = repository_ / (beginning + std::to_string(::getpid()));
+  const auto prefix = "." + name + ".tenon-";
+  remove_leftovers(prefix);
+  made_ = repository_ / (prefix + std::to_string(::getpid()));
   if (!fs::create_directories(folder(), error)) fail(error ? error.value() : EEXIST);
   in_use_ = OpenFile(::open(made_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   lock(in_use_);
@@ -131,13 +131,13 @@ void NewModel::commit(const std::string& config) {
 }
 
 /// Removes folders of processes that no longer exist.
-void NewModel::remove_leftovers(const std::string& beginning) const {
+void NewModel::remove_leftovers(const std::string& prefix) const {
   std::error_code error;
   std::vector<fs::path> left;
   for (const auto& entry : fs::directory_iterator(repository_, error)) {
     const auto name = entry.path().filename().string();
-    if (!name.starts_with(beginning)) continue;
-    const auto process = std::atol(name.c_str() + beginning.size());
+    if (!name.starts_with(prefix)) continue;
+    const auto process = std::atol(name.c_str() + prefix.size());
     if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
       left.push_back(entry.path());
   }

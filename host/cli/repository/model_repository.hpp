@@ -31,7 +31,7 @@ class NewModel {
   void commit(const std::string& config);
 
  private:
-  void remove_leftovers(const std::string& beginning) const;
+  void remove_leftovers(const std::string& prefix) const;
   [[noreturn]] void refuse_version() const;
   [[noreturn]] void fail(int error) const;
 
@@ -45,7 +45,7 @@ class NewModel {
 /// Throws Failure (usage).
 void check_model_name(const std::string& name);
 
-/// Copies a file and syncs it; makes it executable if `runs` is set.
-void copy_whole(const std::filesystem::path& from, const std::filesystem::path& to, bool runs);
+/// Copies a file and syncs it; makes it executable if `executable` is set.
+void copy_file(const std::filesystem::path& from, const std::filesystem::path& to, bool executable);
 
 }  // namespace tenon::cli
