@@ -33,23 +33,23 @@ inline void pass_turn(Control& control, Turn turn, std::atomic<std::uint32_t>& o
   if (other_sleeps.load(std::memory_order_seq_cst) != 0) wake(control.turn);
 }
 
-/// Waits while is_pending(turn) is true, at most until `deadline`. Returns the current
+/// Waits until `is_other_side` is false for the turn, at most until `deadline`. Returns the current
 /// turn, whatever it is.
-template <class Pending>
+template <class IsOtherSide>
 Turn wait_for_turn(Control& control, std::uint32_t spin_ns, std::atomic<std::uint32_t>& sleeps,
-                   Pending is_pending,
+                   IsOtherSide is_other_side,
                    const std::chrono::steady_clock::time_point* deadline = nullptr) {
   using Clock = std::chrono::steady_clock;
   const auto now = [&] { return control.turn.load(std::memory_order_acquire); };
   auto turn = now();
-  if (!is_pending(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
+  if (!is_other_side(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
   for (const auto end = Clock::now() + std::chrono::nanoseconds(spin_ns); Clock::now() < end;)
     for (int i = 0; i < 32; ++i) {
-      if (turn = now(); !is_pending(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
+      if (turn = now(); !is_other_side(static_cast<Turn>(turn))) return static_cast<Turn>(turn);
       relax();
     }
   sleeps.store(1, std::memory_order_seq_cst);
-  while (is_pending(static_cast<Turn>(turn = control.turn.load(std::memory_order_seq_cst)))) {
+  while (is_other_side(static_cast<Turn>(turn = control.turn.load(std::memory_order_seq_cst)))) {
     timespec left{};
     if (deadline != nullptr) {
       const auto rest =
