@@ -72,8 +72,8 @@ class Device {
   virtual void wait_for_application(void* stream) noexcept = 0;
 
   /// Between begin_capture() and end_capture(), work that this thread submits to the stream is
-  /// recorded, not executed; launch() executes it. Use Captured of captured.hpp. Not supported by
-  /// the CPU.
+  /// recorded, not executed; launch() executes it. Use CapturedGraph of captured_graph.hpp. Not
+  /// supported by the CPU.
   virtual void begin_capture(void* stream) = 0;
   virtual void* end_capture(void* stream) = 0;
   virtual void drop_capture(void* stream) noexcept = 0;  ///< ends the capture without a result

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "device/block.hpp"
-#include "device/captured.hpp"
+#include "device/captured_graph.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "gpu_graph.hpp"
@@ -149,7 +149,7 @@ TEST_CASE("captures: device synchronization waits for captures in progress") {
   const Stream stream(device);
   std::atomic<bool> waited = false;
   std::future<void> other;
-  const Captured captured(stream, [&] {
+  const CapturedGraph captured(stream, [&] {
     other = std::async(std::launch::async, [&] {
       device.synchronize();
       waited = true;

@@ -8,7 +8,7 @@
 #include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
 #include "check/check.hpp"
-#include "device/captured.hpp"
+#include "device/captured_graph.hpp"
 #include "device/devices.hpp"
 #include "io/counted.hpp"
 #include "plugin/device_kernel.hpp"
@@ -293,7 +293,7 @@ std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemo
   device_memory.upload();
   run.launch();  // the first call lets the kernel initialize itself
   run.finish();
-  std::optional<Captured> captured;
+  std::optional<CapturedGraph> captured;
   try {
     captured.emplace(tensor_stream(device_call_.device()), [&] { run.launch(); });
   } catch (const std::exception& failure) {

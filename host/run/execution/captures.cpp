@@ -55,7 +55,7 @@ void Captures::capture(Variant& variant) {
       steps.insert(steps.end(), steps_.begin() + next, steps_.begin() + segment.begin);
       const auto& stream = segment.sync->stream;
       stream.device().make_current();
-      Captured captured(
+      CapturedGraph captured(
           stream, [&] { std::for_each(segment.kernels.begin(), segment.kernels.end(), run_step); });
       variant.launches.push_back({std::move(captured), *segment.sync});
       const auto& first = segment.kernels.front();

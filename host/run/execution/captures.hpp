@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "device/captured.hpp"
+#include "device/captured_graph.hpp"
 #include "run/execution/stream_sync.hpp"
 
 namespace tenon {
@@ -38,7 +38,7 @@ class Captures {
 
  private:
   struct Launch {
-    Captured captured;
+    CapturedGraph captured;
     const StreamSync& sync;
   };
   struct Variant {

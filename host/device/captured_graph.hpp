@@ -7,12 +7,12 @@
 namespace tenon {
 
 /// A GPU receives one launch for all of the work. Not thread-safe.
-class Captured {
+class CapturedGraph {
  public:
   /// Captures the work that `put` submits to the stream, without running it; `put` must do nothing
   /// else. Throws what `put` throws, and Failure if the work cannot be captured.
   template <class Put>
-  Captured(const Stream& stream, Put&& put) : stream_(stream) {
+  CapturedGraph(const Stream& stream, Put&& put) : stream_(stream) {
     auto& device = stream.device();
     device.begin_capture(stream.handle());
     try {
