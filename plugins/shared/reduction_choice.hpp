@@ -6,7 +6,7 @@
 
 struct ReductionCase {
   bool inner_reduced;     ///< the innermost axis with several elements is reduced
-  std::int64_t units;     ///< results, or groups of up to 256 adjacent results of columns
+  std::int64_t tiles;     ///< results, or groups of up to 256 adjacent results of columns
   std::int64_t elements;  ///< of the input
   bool has_scratch;       ///< for the results of segments
 };
@@ -16,11 +16,11 @@ using ReductionRow = choice::Row<ReductionAlgorithm, ReductionCase>;
 
 namespace reduction_choice {
 
-inline constexpr std::int64_t enough_units = 16, elements_per_segment = 1 << 16;
+inline constexpr std::int64_t enough_tiles = 16, elements_per_segment = 1 << 16;
 
-/// Whether each unit is split, because there are too few units to keep the threads busy.
+/// Whether each tile is split, because there are too few tiles to keep the threads busy.
 constexpr bool needs_segments(const ReductionCase& of) {
-  return of.has_scratch && of.units < enough_units && of.elements >= 2 * elements_per_segment;
+  return of.has_scratch && of.tiles < enough_tiles && of.elements >= 2 * elements_per_segment;
 }
 
 constexpr bool by_rows(ReductionAlgorithm algorithm) {

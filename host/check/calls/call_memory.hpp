@@ -76,7 +76,7 @@ class PassedMemory {
 /// rejects the call.
 CallMemory run_call(const OperatorCall& call, const CallTypes& types, CallMemory memory,
                     bool backward, const CallContext& context,
-                    Placement placement = Placement::apart, std::uint8_t fill = 0);
+                    Placement placement = Placement::aligned, std::uint8_t fill = 0);
 
 /// Copies all tensors to memory between guard pages.
 CallMemory guarded_copy(const OperatorCall& call, const CallMemory& memory, Placement placement);

@@ -120,7 +120,7 @@ std::int32_t GuardedCalls::call(tenon_kernel_function function, void* object,
   const auto result =
       call_deeper((earlier_.size() + 1) * stack_between_calls, function, object, copied.call());
   if (fault_.empty()) fault_ = copied.stray_write();
-  forbid(copied.pages());
+  protect(copied.pages());
   earlier_.push_back(copied.pages());
   return result;
 }

@@ -17,7 +17,7 @@ constexpr std::size_t page = 4096, guard = std::size_t{1} << 20;
 // Read by signal handlers, hence at fixed addresses without allocation.
 struct Range {
   std::atomic<std::uintptr_t> begin{0}, end{0};
-  std::atomic<bool> forbidden{false};
+  std::atomic<bool> is_protected{false};
   std::uintptr_t data = 0;  // address of the first element
   std::size_t bytes = 0, element = 1;
   char name[96] = "";
@@ -39,7 +39,7 @@ class Mapping {
     throw std::bad_alloc();
   }
   ~Mapping() {
-    if (range_ != nullptr) range_->forbidden = false, range_->begin = range_->end = 0;
+    if (range_ != nullptr) range_->is_protected = false, range_->begin = range_->end = 0;
     munmap(memory_, size_);
   }
   Mapping(const Mapping&) = delete;
@@ -79,7 +79,7 @@ std::byte* address_in(Mapping& mapping, std::size_t bytes, std::size_t element, 
       return mapping.end() - (bytes + alignment - 1) / alignment * alignment;
     case Placement::unaligned:
       return mapping.begin() + page + page / 2 + element;
-    case Placement::apart:
+    case Placement::aligned:
       break;
   }
   return mapping.begin() + page + page / 2;
@@ -121,12 +121,12 @@ std::string stray_write(const Tensor& tensor, std::uint8_t fill) {
   return {};
 }
 
-void forbid(const Tensor& tensor) {
+void protect(const Tensor& tensor) {
   if (!tensor) return;
   const auto data = reinterpret_cast<std::uintptr_t>(tensor.data());
   auto* const range = range_around(data);
   if (range == nullptr) return;
-  range->forbidden = true;
+  range->is_protected = true;
   mprotect(static_cast<std::byte*>(tensor.data()) - (data - range->begin),
            range->end - range->begin, PROT_NONE);
 }
@@ -137,25 +137,26 @@ void count_elements_as(const Tensor& tensor, DType dtype) {
 }
 
 // Example: `writes element 24 of output 'y', which has 24 elements`.
-bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text) {
+bool describe_guard_hit(std::uintptr_t address, CrashReport::Access access, ShortText& text) {
   const auto* const range = range_around(address);
   if (range == nullptr) return false;
-  // outside of the forbidden tensor
-  if (range->forbidden && (address < range->begin + guard || address >= range->end - guard))
+  // outside of the protected tensor
+  if (range->is_protected && (address < range->begin + guard || address >= range->end - guard))
     return false;
   const auto element = static_cast<std::int64_t>(range->element),
              count = static_cast<std::int64_t>(range->bytes) / element;
   // negative before the first element
   const auto bytes = static_cast<std::int64_t>(address - range->data);
-  text << (access == Ending::Access::write  ? "writes "
-           : access == Ending::Access::read ? "reads "
-                                            : "touches ");
+  text << (access == CrashReport::Access::write  ? "writes "
+           : access == CrashReport::Access::read ? "reads "
+                                                 : "touches ");
   if (range->name[0] == '\0')
-    text << (range->forbidden ? "the descriptors" : "memory next to the descriptors of the call");
+    text << (range->is_protected ? "the descriptors"
+                                 : "memory next to the descriptors of the call");
   else
     text << "element " << (bytes < 0 ? (bytes + 1) / element - 1 : bytes / element) << " of "
          << range->name;
-  if (range->forbidden)
+  if (range->is_protected)
     text << " of an earlier call; a call and its tensors are invalid after it returns";
   else if (range->name[0] != '\0')
     text << ", which has " << count << (count == 1 ? " element" : " elements");

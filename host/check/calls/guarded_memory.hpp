@@ -5,13 +5,13 @@
 #include <tenon/host/tensor.hpp>
 
 #include "check/short_text.hpp"
-#include "io/crash/ending.hpp"
+#include "io/crash/crash_report.hpp"
 
 namespace tenon::checks {
 
 enum class Placement : std::uint8_t {
-  apart,        ///< aligned like the host's tensors, at least a page away from the guards
-  unaligned,    ///< the same, shifted by one element
+  aligned,      ///< like the host's tensors, at least a page away from the guards
+  unaligned,    ///< like aligned, shifted by one element
   after_guard,  ///< the first element directly follows a guard page
   before_guard  ///< the last element directly precedes a guard page
 };
@@ -28,13 +28,13 @@ Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std:
 std::string stray_write(const Tensor& bytes, std::uint8_t fill);
 
 /// Makes all memory of a tensor next to a guard page, or of an empty one, inaccessible.
-void forbid(const Tensor& tensor);
+void protect(const Tensor& tensor);
 
 /// From now on, accesses are reported in elements of this dtype.
 void count_elements_as(const Tensor& tensor, DType dtype);
 
-/// Describes an access to a guard page or to forbidden memory; returns false for other addresses.
+/// Describes an access to a guard page or to protected memory; returns false for other addresses.
 /// Async-signal-safe.
-bool describe_guard_hit(std::uintptr_t address, Ending::Access access, ShortText& text);
+bool describe_guard_hit(std::uintptr_t address, CrashReport::Access access, ShortText& text);
 
 }  // namespace tenon::checks

@@ -221,7 +221,7 @@ SparseMemory::Source guarded_source(const OperatorCall& call,
                                     std::span<tenon_tensor* const> outputs, Placement placement,
                                     std::uint8_t fill) {
   // kernels get aligned memory from the host
-  if (placement == Placement::unaligned) placement = Placement::apart;
+  if (placement == Placement::unaligned) placement = Placement::aligned;
   return [=, &call](const tenon_tensor& tensor, std::int64_t bytes) {
     const auto output = static_cast<std::size_t>(
         std::find(outputs.begin(), outputs.end(), &tensor) - outputs.begin());

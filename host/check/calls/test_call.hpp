@@ -35,7 +35,7 @@ class TestCall {
  public:
   /// Inputs are filled by fill_input() with `seed`, outputs with `fill`.
   TestCall(const OperatorCall& call, const TestInput& sample, std::uint64_t seed,
-           Placement placement = Placement::apart, std::uint8_t fill = 0xc3);
+           Placement placement = Placement::aligned, std::uint8_t fill = 0xc3);
 
   /// Throws Failure if the kernel rejects the call.
   void run(Threads& threads, tenon_write write = TENON_WRITE_TO);

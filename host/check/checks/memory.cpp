@@ -37,8 +37,8 @@ bool may_share(const TestCall& test_call, std::size_t input, std::size_t output)
 /// Tests each in-place pair that backward declares.
 std::string backward_in_place(const BackwardTestCall& backward, const OperatorInfo& info,
                               Threads& threads, int& shared) {
-  const auto apart = backward.memory();
-  backward.run(apart, threads);
+  const auto out_of_place = backward.memory();
+  backward.run(out_of_place, threads);
   for (const auto& [out, in] : info.backward_inplace) {
     const auto output = static_cast<std::size_t>(out), input = static_cast<std::size_t>(in);
     auto test_call = backward.memory();
@@ -54,7 +54,7 @@ std::string backward_in_place(const BackwardTestCall& backward, const OperatorIn
     test_call.writes[input] = TENON_WRITE_IN_PLACE;
     backward.run(test_call, threads);
     ++shared;
-    if (!same_bits(apart.input_grads[input], test_call.input_grads[input]))
+    if (!same_bits(out_of_place.input_grads[input], test_call.input_grads[input]))
       return fmt::format(
           "the gradient of input '{}', computed in the memory of that of output {}, differs from "
           "the out-of-place result",
@@ -69,11 +69,11 @@ void call_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t
   TestCall first(call, sample, seed, Placement::after_guard);
   first.run(threads);
   for (const auto* group : {&first.inputs, &first.outputs, &first.states})
-    std::for_each(group->begin(), group->end(), forbid);
+    std::for_each(group->begin(), group->end(), protect);
   TestCall(call, sample, seed, Placement::before_guard).run(threads);
 }
 
-/// Runs backward after a forward of the same object, whose memory and call are forbidden as well.
+/// Runs backward after a forward of the same object, whose memory and call are protected as well.
 /// Errors of the kernel are left to the check `gradient`.
 void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std::uint64_t seed) {
   Threads threads(1);
@@ -86,7 +86,7 @@ void call_backward_twice(const LoadedOperator& op, const TestInput& sample, std:
     done.back() =
         run_call(calls.device_call(), sample.types, done.back(), backward, context, placement);
     for (const auto& [name, group] : tensor_groups)
-      std::for_each((done.back().*group).begin(), (done.back().*group).end(), forbid);
+      std::for_each((done.back().*group).begin(), (done.back().*group).end(), protect);
   };
   try {
     const auto backward = calls.backward_memory(Numbers::positive, all, true);
@@ -117,8 +117,8 @@ Outcome check_coverage(const CheckedOperator& checked) {
   constexpr std::uint8_t fills[] = {0xc3, 0x5a};
   Threads threads(1);
   return each_sample(checked, all_kinds, [&](const OperatorCall& call, const TestInput& sample) {
-    TestCall one(call, sample, checked.seed, Placement::apart, fills[0]),
-        other(call, sample, checked.seed, Placement::apart, fills[1]);
+    TestCall one(call, sample, checked.seed, Placement::aligned, fills[0]),
+        other(call, sample, checked.seed, Placement::aligned, fills[1]);
     one.run(threads);
     other.run(threads);
     for (std::size_t i = 0; i < one.outputs.size(); ++i)
@@ -175,8 +175,8 @@ Outcome check_in_place(const CheckedOperator& checked) {
   int shared = 0;
   auto outcome = each_sample(
       checked, TestInputKind::ordinary, [&](const OperatorCall& call, const TestInput& sample) {
-        TestCall apart(call, sample, checked.seed);
-        apart.run(threads);
+        TestCall out_of_place(call, sample, checked.seed);
+        out_of_place.run(threads);
         for (const auto& [in, out] : call.info().inplace) {
           const auto input = static_cast<std::size_t>(in), output = static_cast<std::size_t>(out);
           TestCall test_call(call, sample, checked.seed);
@@ -189,7 +189,8 @@ Outcome check_in_place(const CheckedOperator& checked) {
                                                      std::make_shared<Tensor>(memory));
           test_call.run(threads);
           ++shared;
-          if (const int differs = first_difference(apart.outputs, test_call.outputs); differs >= 0)
+          if (const int differs = first_difference(out_of_place.outputs, test_call.outputs);
+              differs >= 0)
             return fmt::format(
                 "output {}, computed in the memory of input '{}', differs from the out-of-place "
                 "result",

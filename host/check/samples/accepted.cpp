@@ -56,7 +56,7 @@ std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, 
 std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& checked,
                                                 const OperatorCall& call, const TestInput& sample) {
   Threads threads(1);
-  TestCall test_call(call, sample, checked.seed, Placement::apart, 0);
+  TestCall test_call(call, sample, checked.seed, Placement::aligned, 0);
   for (std::size_t i = 0; i < test_call.inputs.size(); ++i)
     if (is_floating(sample.types.inputs[i]) && !sample.has_elements(i))
       fill_with_sixteenths(test_call.inputs[i], checked.seed + i);

@@ -13,10 +13,10 @@
 #include <tenon/host/crash.hpp>
 
 #include "io/at_end.hpp"
-#include "io/crash/crash_report.hpp"
 #include "io/crash/fault_access.hpp"
 #include "io/crash/forked_slots.hpp"
 #include "io/crash/signal_stack.hpp"
+#include "io/crash/watched_process.hpp"
 #include "io/mapping_guard.hpp"
 
 // AddressSanitizer's leak check, which it runs at exit(); null in programs without it.
@@ -33,7 +33,7 @@ std::atomic<bool> installed = false, report_all = false;
 std::atomic<pid_t> crashing_thread = 0;
 pid_t installed_in = 0;
 std::atomic<bool> copied = false;
-Ending copy_ending;
+CrashReport copy_report;
 thread_local bool forks_in_plugin = false;
 
 struct sigaction& before_of(int signal) {
@@ -47,24 +47,24 @@ bool runs_plugin() noexcept {
   return slot != nullptr && slot->current() != nullptr;
 }
 
-void fill_in_address(Ending& ending, const siginfo_t& info, const void* context) noexcept {
-  if (info.si_code <= 0 || (ending.number != SIGSEGV && ending.number != SIGBUS)) return;
-  ending.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
-  ending.has_address = true;
-  ending.access = access_of_fault(context);
+void fill_in_address(CrashReport& report, const siginfo_t& info, const void* context) noexcept {
+  if (info.si_code <= 0 || (report.number != SIGSEGV && report.number != SIGBUS)) return;
+  report.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  report.has_address = true;
+  report.access = access_of_fault(context);
 #if defined(__x86_64__)
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   constexpr std::uint64_t general_protection = 13, reach = 64 << 10;
   // a general protection fault reports no valid address
-  if (registers[REG_TRAPNO] == general_protection) ending.has_address = false;
+  if (registers[REG_TRAPNO] == general_protection) report.has_address = false;
   const auto stack = static_cast<std::uint64_t>(registers[REG_RSP]);
-  ending.stack_overflow =
-      ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+  report.stack_overflow =
+      report.number == SIGSEGV && report.address < stack + reach && report.address + reach > stack;
 #elif defined(__aarch64__)
   constexpr std::uint64_t reach = 64 << 10;
   const std::uint64_t stack = static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
-  ending.stack_overflow =
-      ending.number == SIGSEGV && ending.address < stack + reach && ending.address + reach > stack;
+  report.stack_overflow =
+      report.number == SIGSEGV && report.address < stack + reach && report.address + reach > stack;
 #else
   static_cast<void>(context);
 #endif
@@ -100,11 +100,11 @@ void on_crash(int signal, siginfo_t* info, void* context) {
       constexpr timespec moment{0, 1'000'000};
       nanosleep(&moment, nullptr);
     }
-    Ending ending;
-    ending.number = signal;
-    fill_in_address(ending, *info, context);
-    ending.name(CallSlot::here_if_any());
-    report_ending(ending);
+    CrashReport report;
+    report.number = signal;
+    fill_in_address(report, *info, context);
+    report.find_source(CallSlot::here_if_any());
+    submit_report(report);
     if (is_whole_program && !is_watched() && !has_handler_before(signal))
       _exit(static_cast<int>(FailureKind::failed));
   }
@@ -118,11 +118,11 @@ void on_exit_of_plugin(int status, void*) {
   if (is_at_end()) _exit(status);
   if (copied.load()) _exit(status);  // unwritten output belongs to the original process
   if (getpid() != installed_in || (!report_all.load() && !runs_plugin())) return;
-  Ending ending;
-  ending.kind = Ending::Kind::exited;
-  ending.number = status & 0xff;
-  ending.name(CallSlot::here_if_any());
-  report_ending(ending);
+  CrashReport report;
+  report.kind = CrashReport::Kind::exited;
+  report.number = status & 0xff;
+  report.find_source(CallSlot::here_if_any());
+  submit_report(report);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
@@ -131,9 +131,9 @@ void on_exit_of_plugin(int status, void*) {
 void before_fork() {
   forks_in_plugin = runs_plugin();
   if (!forks_in_plugin) return;
-  copy_ending = {};
-  copy_ending.kind = Ending::Kind::copied;
-  copy_ending.name(CallSlot::here_if_any());
+  copy_report = {};
+  copy_report.kind = CrashReport::Kind::copied;
+  copy_report.find_source(CallSlot::here_if_any());
 }
 
 void in_copy() {
@@ -170,7 +170,7 @@ void guard_exit() noexcept {
 
 void end_copied_process() noexcept {
   if (!copied.load(std::memory_order_relaxed)) return;
-  report_ending(copy_ending);
+  submit_report(copy_report);
   _exit(static_cast<int>(FailureKind::failed));
 }
 
@@ -189,12 +189,13 @@ void end_process(int status) noexcept {
 }
 
 void end_unwound_process() noexcept {
-  Ending ending;
-  ending.kind = Ending::Kind::unwound;
-  ending.name(CallSlot::here_if_any());
+  CrashReport report;
+  report.kind = CrashReport::Kind::unwound;
+  report.find_source(CallSlot::here_if_any());
   // the unwinding passed through its caller
-  if (ending.culprit == Ending::Culprit::last_call) ending.culprit = Ending::Culprit::this_thread;
-  report_ending(ending);
+  if (report.source == CrashReport::CallSource::last_call)
+    report.source = CrashReport::CallSource::this_thread;
+  submit_report(report);
   _exit(static_cast<int>(FailureKind::failed));
 }
 

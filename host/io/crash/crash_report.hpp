@@ -1,39 +1,53 @@
-// Reports how this process ends, to the parent that watches it or on stderr.
+// Reports of how a process ended unintentionally, and their texts.
 #pragma once
-#include <sys/types.h>
-
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
-#include "io/crash/ending.hpp"
+#include "io/crash/active_call.hpp"
 
 namespace tenon {
 
-/// Memory shared between a process and the parent that watches it.
-struct WatchedProcess {
-  CallSlot::List slots = nullptr;
-  std::atomic<bool> reported = false;  ///< `ending` is filled in
-  std::atomic<bool> finished = false;  ///< the process ends intentionally
-  pid_t process = 0;
-  /// time limit for plugin functions in milliseconds; 0 for none
-  std::atomic<std::int64_t> call_limit = 0;
-  Ending ending;
+/// Plain memory with copies of all names: a signal handler fills it in, and another process may
+/// read it.
+struct CrashReport {
+  enum class Kind : std::uint8_t {
+    crashed,    ///< number: the signal
+    exited,     ///< number: the exit code
+    unwound,    ///< pthread_exit
+    hung,       ///< number: the limit in milliseconds
+    signalled,  ///< number: the signal; most likely sent by another process
+    stopped,    ///< number: the process; it has not ended
+    copied      ///< forked, and both copies returned
+  };
+  /// Where the reported call comes from.
+  enum class CallSource : std::uint8_t {
+    none,
+    this_thread,   ///< the crashing thread was in this call
+    other_thread,  ///< another thread was in this call
+    last_call      ///< no thread was in a call
+  };
+  enum class Access : std::uint8_t { unknown, read, write };
+
+  Kind kind = Kind::crashed;
+  CallSource source = CallSource::none;
+  Access access = Access::unknown;
+  bool has_address = false, stack_overflow = false;
+  PluginFunction function = PluginFunction::none;
+  int number = 0;
+  std::uint64_t address = 0;
+  char op[136] = "", node[136] = "", plugin[1024] = "";
+
+  /// Determines `source` and the call. `own_slot` is the thread's slot, null if unknown. With
+  /// `distrust`, reads only shared crash memory, because the pointers were written by a process
+  /// that may have corrupted them. Async-signal-safe.
+  void find_source(const CallSlot* own_slot, bool distrust = false) noexcept;
 };
 
-/// Sets where crashes are reported from now on; null for stderr.
-void report_to_parent(WatchedProcess* watched) noexcept;
-
-/// Reports the ending. Async-signal-safe. Only the first call has an effect: later faults of an
-/// ending process are not reported.
-void report_ending(const Ending& ending) noexcept;
-
-/// Announces the time limit, so that the parent can end a process that hangs while it is stopped.
-void report_call_limit(std::int64_t milliseconds) noexcept;
-
-/// Announces that this process ends intentionally.
-void report_finished() noexcept;
-
-/// Returns whether a parent watches this process itself, not a forked copy of it.
-bool is_watched() noexcept;
+struct CrashReportText {
+  char sentence[2048], hint[1280];  ///< hint: empty if there is none
+};
+/// Example: `[op] node 'n' of PLUGIN crashed with SIGSEGV in forward(): it wrote to address 0x8`.
+/// Async-signal-safe.
+void describe(const CrashReport& report, CrashReportText& text) noexcept;
 
 }  // namespace tenon

@@ -2,7 +2,7 @@
 #pragma once
 #include <ucontext.h>
 
-#include "io/crash/ending.hpp"
+#include "io/crash/crash_report.hpp"
 
 namespace tenon {
 
@@ -19,14 +19,15 @@ inline std::uintptr_t interrupted_code([[maybe_unused]] const void* context) noe
 }
 
 /// Returns the kind of access from the context of a SIGSEGV or SIGBUS.
-inline Ending::Access access_of_fault([[maybe_unused]] const void* context) noexcept {
+inline CrashReport::Access access_of_fault([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
   constexpr std::uint64_t page_fault = 14, writes = 2;
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   if (registers[REG_TRAPNO] == page_fault)
-    return (registers[REG_ERR] & writes) != 0 ? Ending::Access::write : Ending::Access::read;
+    return (registers[REG_ERR] & writes) != 0 ? CrashReport::Access::write
+                                              : CrashReport::Access::read;
 #endif
-  return Ending::Access::unknown;
+  return CrashReport::Access::unknown;
 }
 
 }  // namespace tenon

@@ -7,7 +7,7 @@
 #include <tenon/host/crash.hpp>
 #include <thread>
 
-#include "io/crash/crash_report.hpp"
+#include "io/crash/watched_process.hpp"
 
 namespace tenon {
 namespace {
@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds longest_limit{1'000'000'000};
 
 void end_hung(const CallSlot& slot, milliseconds limit) {
-  Ending ending;
-  ending.kind = Ending::Kind::hung;
-  ending.number = static_cast<int>(std::min<std::int64_t>(limit.count(), INT_MAX));
-  ending.name(&slot);
+  CrashReport report;
+  report.kind = CrashReport::Kind::hung;
+  report.number = static_cast<int>(std::min<std::int64_t>(limit.count(), INT_MAX));
+  report.find_source(&slot);
   if (slot.changes() != slot.seen.changes) return;  // it returned in the last moment
-  report_ending(ending);
+  submit_report(report);
   _exit(static_cast<int>(FailureKind::failed));
 }
 

@@ -18,7 +18,7 @@
 
 #include "io/crash/crash_handler.hpp"
 #include "io/crash/crash_memory.hpp"
-#include "io/crash/crash_report.hpp"
+#include "io/crash/watched_process.hpp"
 
 namespace tenon {
 namespace {
@@ -121,18 +121,18 @@ class Parent {
 
   // Only a plugin, or a user who knows the process number, sends SIGSTOP.
   void report_stopped() {
-    const auto ending = ending_of(Ending::Kind::stopped, child_);
-    if (ending.culprit != Ending::Culprit::this_thread) return;
+    const auto report = report_of(CrashReport::Kind::stopped, child_);
+    if (report.source != CrashReport::CallSource::this_thread) return;
     const auto limit = call_limit();
     if (limit > 0) hung_at_ = now() + 1e-3 * limit;
-    report_failure(ending);
+    report_failure(report);
   }
 
   // The thread that limits the time of calls is stopped, too.
   [[noreturn]] void end_stopped() const {
-    const auto ending = ending_of(Ending::Kind::hung, call_limit());
+    const auto report = report_of(CrashReport::Kind::hung, call_limit());
     kill(child_, SIGKILL);
-    report_and_exit(ending);
+    report_and_exit(report);
   }
 
   int call_limit() const {
@@ -154,41 +154,41 @@ class Parent {
   [[noreturn]] void end_as_exited(int code) {
     if (!watched_.reported.load(std::memory_order_acquire)) {
       if (watched_.finished.load(std::memory_order_acquire)) _exit(code);
-      report_and_exit(ending_of(Ending::Kind::exited, code));
+      report_and_exit(report_of(CrashReport::Kind::exited, code));
     }
-    report_and_exit(watched_.ending);
+    report_and_exit(watched_.report);
   }
 
   [[noreturn]] void end_as_killed(int signal) {
     if (interrupted_ && signal == SIGKILL) signal = SIGINT;
-    if (watched_.reported.load(std::memory_order_acquire)) report_and_exit(watched_.ending);
-    if (is_crash(signal)) report_and_exit(ending_of(Ending::Kind::crashed, signal));
+    if (watched_.reported.load(std::memory_order_acquire)) report_and_exit(watched_.report);
+    if (is_crash(signal)) report_and_exit(report_of(CrashReport::Kind::crashed, signal));
     if (signal != SIGPIPE)
-      if (const auto ending = ending_of(Ending::Kind::signalled, signal);
-          ending.culprit == Ending::Culprit::this_thread)
-        report_failure(ending);
+      if (const auto report = report_of(CrashReport::Kind::signalled, signal);
+          report.source == CrashReport::CallSource::this_thread)
+        report_failure(report);
     die_of(signal);
   }
 
-  static Ending ending_of(Ending::Kind kind, int number) {
-    Ending ending;
-    ending.kind = kind;
-    ending.number = number;
-    ending.name(nullptr, true);
+  static CrashReport report_of(CrashReport::Kind kind, int number) {
+    CrashReport report;
+    report.kind = kind;
+    report.number = number;
+    report.find_source(nullptr, true);
     // the crashing thread is unknown, but threads of a plugin's own are rare
-    if (ending.culprit == Ending::Culprit::other_thread)
-      ending.culprit = Ending::Culprit::this_thread;
-    return ending;
+    if (report.source == CrashReport::CallSource::other_thread)
+      report.source = CrashReport::CallSource::this_thread;
+    return report;
   }
 
-  void report_failure(const Ending& ending) const {
-    EndingText text;
-    describe(ending, text);
+  void report_failure(const CrashReport& report) const {
+    CrashReportText text;
+    describe(report, text);
     report_(Failure(FailureKind::failed, text.sentence, text.hint));
     std::fflush(stderr);
   }
-  [[noreturn]] void report_and_exit(const Ending& ending) const {
-    report_failure(ending);
+  [[noreturn]] void report_and_exit(const CrashReport& report) const {
+    report_failure(report);
     _exit(static_cast<int>(FailureKind::failed));
   }
 
