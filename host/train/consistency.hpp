@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-/// What must be equal in all processes: readable names and values.
+/// Names and values, both readable, that must be equal in all processes.
 using Configuration = std::vector<std::pair<std::string, std::string>>;
 
 /// Adds the options, graph, plugins and data of a training. Only the first and last rows of the
