@@ -1,10 +1,11 @@
 #include "isolate/isolated_plugin.hpp"
 
-#include <tenon/detail/host_error.hpp>
+#include <string_view>
 #include <utility>
 
 #include "isolate/message.hpp"
 #include "isolate/remote_functions.hpp"
+#include "isolate/requests.hpp"
 
 namespace tenon {
 
@@ -31,12 +32,10 @@ std::shared_ptr<WorkerProcess> IsolatedPlugin::worker() {
 }
 
 std::shared_ptr<const IsolatedTable> IsolatedPlugin::table(const std::string& symbol) {
-  std::vector<std::byte> message;
-  Writer(message).put_text(symbol);
   const Conversation conversation(worker());
-  conversation.exchange(Operation::find_table, symbol.size(), message, sizeof(TableRecord));
+  conversation.request(Operation::find_table, 0, std::string_view(symbol), sizeof(TableRecord));
   TableRecord record{};
-  conversation.read_reply([&](Reader& reader) { record = reader.take<TableRecord>(); });
+  conversation.read_reply<TableRecord>([&](const TableRecord& reply) { record = reply; });
   if (record.missing == 1)
     throw Failure(FailureKind::plugin, "after loading, it lacks the function " + symbol);
   return record.missing != 0
@@ -44,34 +43,19 @@ std::shared_ptr<const IsolatedTable> IsolatedPlugin::table(const std::string& sy
              : std::make_shared<const IsolatedTable>(shared_from_this(), symbol, record);
 }
 
-static std::int32_t refuse_to_create(const tenon_attribute*, std::uint64_t, void**,
-                                     tenon_error* error) {
-  return guarded(error, [] {
-    throw Failure(FailureKind::failed, "isolated operators are created by the host");
-  });
-}
-
 IsolatedTable::IsolatedTable(std::shared_ptr<IsolatedPlugin> plugin, std::string symbol,
                              const TableRecord& record)
-    : plugin_(std::move(plugin)), symbol_(std::move(symbol)) {
-  auto has = [bits = record.functions, next = 0u]() mutable { return (bits >> next++ & 1u) != 0; };
+    : plugin_(std::move(plugin)), symbol_(std::move(symbol)), functions_(remote::functions()) {
   functions_.size = record.size;
   functions_.abi_major = record.abi_major;
   functions_.abi_minor = record.abi_minor;
   functions_.traits =
       record.traits & ~std::uint64_t{TENON_TRAIT_CAPTURABLE | TENON_TRAIT_BLOCKWISE};
-  functions_.create = has() ? refuse_to_create : nullptr;
-  functions_.destroy = has() ? remote::destroy : nullptr;
-  functions_.infer = has() ? remote::infer : nullptr;
-  functions_.infer_storage = has() ? remote::infer_storage : nullptr;
-  functions_.workspace = has() ? remote::workspace : nullptr;
-  functions_.gradient = has() ? remote::gradient : nullptr;
-  functions_.forward = has() ? remote::forward : nullptr;
-  functions_.forward_sparse = has() ? remote::forward_sparse : nullptr;
-  functions_.backward = has() ? remote::backward : nullptr;
-  functions_.backward_sparse = has() ? remote::backward_sparse : nullptr;
-  functions_.compose = has() ? remote::compose : nullptr;
-  prepares_ = has();
+  each_function(functions_, [&, bits = record.functions](auto*& function) mutable {
+    prepares_ = (bits & 1u) != 0;  // prepare() is the last function
+    if (!prepares_) function = nullptr;
+    bits >>= 1;
+  });
 }
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "isolate/message.hpp"
 #include "isolate/worker_process.hpp"
@@ -56,14 +57,20 @@ class Conversation {
                                   CallbackHandler* handler = nullptr) const {
     return channel_->exchange(*worker_, operation, instance, message, reply_bytes, handler);
   }
-  /// Calls read(Reader&) on the last reply's arrays and checks that it consumes all of them. Throws
-  /// Failure.
-  template <class Read>
-  void read_reply(const Read& read) const {
+  /// Writes a message of requests.hpp and exchanges it.
+  template <class Message>
+  const isolate::Report& request(isolate::Operation operation, std::uint64_t instance,
+                                 const Message& message, std::uint64_t reply_bytes = 0,
+                                 CallbackHandler* handler = nullptr) const {
+    std::vector<std::byte> bytes;
+    isolate::Writer(bytes).put(message);
+    return exchange(operation, instance, bytes, reply_bytes, handler);
+  }
+  /// Calls use(reply) with the last reply; `use` may throw ProtocolError. Throws Failure.
+  template <class Reply, class Use>
+  void read_reply(const Use& use) const {
     try {
-      isolate::Reader reader(channel_->reply());
-      read(reader);
-      reader.expect_end();
+      use(isolate::read_message<Reply>(channel_->reply()));
     } catch (const isolate::ProtocolError& error) {
       worker_->end(std::string("violated the protocol (") + error.what() + ") and was ended");
       throw Failure(FailureKind::failed, worker_->end_sentence(channel_->number()));
@@ -94,7 +101,7 @@ class IsolatedTable {
  private:
   std::shared_ptr<IsolatedPlugin> plugin_;
   std::string symbol_;
-  tenon_operator functions_{};
+  tenon_operator functions_;
   bool prepares_ = false;
 };
 

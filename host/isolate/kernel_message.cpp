@@ -8,7 +8,7 @@
 
 #include "device/memory.hpp"
 #include "isolate/isolated_plugin.hpp"
-#include "isolate/message.hpp"
+#include "isolate/requests.hpp"
 #include "isolate/shared_memory.hpp"
 #include "tensor/call_context.hpp"
 #include "tensor/kernel_function.hpp"
@@ -202,10 +202,8 @@ void KernelMessage::fill_buffers(Conversation& conversation, const tenon_call& c
                     call.state_count, call.threads, call.seed,          call.step,
                     call.node,        {},           call.workspace_size};
   if (call.workspace_size > 0) record.workspace = {written.id(), workspace_offset_};
-  Writer writer(message_);
-  writer.put(record);
-  writer.put_array(records_.data(), records_.size());
-  writer.put_array(call.writes, is_backward(call.dispatch) ? call.input_count : call.output_count);
+  const auto writes = is_backward(call.dispatch) ? call.input_count : call.output_count;
+  Writer(message_).put(CallRequest{record, records_, {call.writes, writes}});
 }
 
 /// Allocates the host's memory as if the kernel ran in this process, and a buffer of the same size
@@ -216,15 +214,10 @@ class KernelMessage::AllocationHandler : public CallbackHandler {
       : message_(message), channel_(channel), call_(call) {}
 
   void answer(const Report& report, std::span<const std::byte> payload, Resume& resume) override {
-    Reader reader(payload);
-    const auto read = [&]<class Callback>(Callback callback) {
-      callback = reader.take<Callback>();
-      reader.expect_end();
-      return callback;
-    };
     if (report.operation == Operation::allocate_sparse)
-      return allocate_sparse(read(SparseCallback()), resume);
-    if (report.operation == Operation::allocate) return allocate(read(DenseCallback()), resume);
+      return allocate_sparse(read_message<SparseCallback>(payload), resume);
+    if (report.operation == Operation::allocate)
+      return allocate(read_message<DenseCallback>(payload), resume);
     throw ProtocolError("it made a callback that kernels may not make");
   }
 

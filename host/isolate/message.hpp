@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ranges>
 #include <span>
 #include <stdexcept>
-#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -20,15 +21,43 @@ class ProtocolError : public std::runtime_error {
 
 inline constexpr std::size_t message_alignment = 8;
 
+/// A message lists its fields once, for both sides: `static auto fields(auto& m)` returns a tie.
+template <class T>
+concept Message = requires(T& message) {
+  T::fields(message);
+};
+/// std::span or std::string_view: a count, then the elements. Its reader refers to the message.
+template <class T>
+concept View = std::ranges::view<T> && std::ranges::contiguous_range<T>;
+/// std::vector: a count, then each element.
+template <class T>
+concept List = requires(T& list) {
+  list.emplace_back();
+};
+
+/// Everything starts at a multiple of message_alignment.
 class Writer {
  public:
   /// Writes into `bytes`, which keeps its memory from message to message.
   explicit Writer(std::vector<std::byte>& bytes) : bytes_(bytes) { bytes_.clear(); }
 
+  /// Writes a message, a view, a list, or a record as it is in memory.
   template <class T>
-  void put(const T& record) {
-    put_array(&record, 1);
+  void put(const T& value) {
+    if constexpr (Message<const T>) {
+      std::apply([&](const auto&... fields) { (put(fields), ...); }, T::fields(value));
+    } else if constexpr (View<T>) {
+      put(std::uint64_t{value.size()});
+      put_array(value.data(), value.size());
+    } else if constexpr (List<T>) {
+      put(std::uint64_t{value.size()});
+      for (const auto& element : value) put(element);
+    } else {
+      put_array(&value, 1);
+    }
   }
+
+ private:
   template <class T>
   void put_array(const T* records, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -36,50 +65,68 @@ class Writer {
     bytes_.resize(begin + (size + message_alignment - 1) / message_alignment * message_alignment);
     if (size > 0) std::memcpy(bytes_.data() + begin, records, size);
   }
-  void put_text(std::string_view text) { put_array(text.data(), text.size()); }
 
- private:
   std::vector<std::byte>& bytes_;
 };
 
 /// Never reads past the end. Throws ProtocolError if the message is truncated.
 class Reader {
  public:
+  /// `bytes` must be aligned to message_alignment.
   explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
 
+  /// Reads what Writer::put() wrote. The bytes that are left bound each count.
   template <class T>
-  T take() {
-    T record;
-    std::memcpy(static_cast<void*>(&record), take_bytes(1, sizeof(T)).data(), sizeof(T));
-    return record;
-  }
-  /// Returns a view into the message, which must be aligned to message_alignment.
-  template <class T>
-  std::span<const T> take_array(std::uint64_t count) {
-    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= message_alignment);
-    const auto bytes = take_bytes(count, sizeof(T));
-    return {reinterpret_cast<const T*>(bytes.data()), static_cast<std::size_t>(count)};
-  }
-  std::string_view take_text(std::uint64_t count) {
-    const auto text = take_array<char>(count);
-    return {text.data(), text.size()};
+  void take(T& value) {
+    if constexpr (Message<T>) {
+      std::apply([&](auto&... fields) { (take(fields), ...); }, T::fields(value));
+    } else if constexpr (View<T>) {
+      const auto elements = take_array<typename T::value_type>(take_array<std::uint64_t>(1)[0]);
+      value = T(elements.data(), elements.size());
+    } else if constexpr (List<T>) {
+      for (auto count = take_array<std::uint64_t>(1)[0]; count > 0; --count)
+        take(value.emplace_back());
+    } else {
+      value = take_array<T>(1)[0];
+    }
   }
   void expect_end() const {
     if (!left_.empty()) throw ProtocolError("a message has trailing bytes");
   }
 
  private:
-  std::span<const std::byte> take_bytes(std::uint64_t count, std::size_t size) {
-    if (count > left_.size() / size) throw ProtocolError("a message is truncated");
-    const auto bytes = static_cast<std::size_t>(count) * size;
+  template <class T>
+  std::span<const T> take_array(std::uint64_t count) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= message_alignment);
+    if (count > left_.size() / sizeof(T)) throw ProtocolError("a message is truncated");
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
     const auto whole = (bytes + message_alignment - 1) / message_alignment * message_alignment;
     if (whole > left_.size()) throw ProtocolError("a message is truncated");
-    const auto found = left_.first(bytes);
+    const std::span array(reinterpret_cast<const T*>(left_.data()),
+                          static_cast<std::size_t>(count));
     left_ = left_.subspan(whole);
-    return found;
+    return array;
   }
 
   std::span<const std::byte> left_;
 };
+
+/// Reads one message. Throws ProtocolError if bytes are missing or left over.
+template <class T>
+T read_message(std::span<const std::byte> bytes) {
+  T message{};
+  Reader reader(bytes);
+  reader.take(message);
+  reader.expect_end();
+  return message;
+}
+
+/// Returns the size of a message in bytes.
+template <class T>
+std::uint64_t bytes_of(const T& message) {
+  std::vector<std::byte> bytes;
+  Writer(bytes).put(message);
+  return bytes.size();
+}
 
 }  // namespace tenon::isolate

@@ -1,11 +1,11 @@
 // The protocol between host and worker. Both sides are built from one source tree and installed
-// together; a worker of another version refuses to start. Neither side trusts what it reads: the
+// together; the host refuses a worker of another version. Neither side trusts what it reads: the
 // host because the worker runs a plugin's code, the worker so that it fails at the right place.
 //
 // Each conversation has a Control page. The host writes `request`, passes the turn and waits; the
 // worker replies, or first makes a callback, to which the host writes `resume` and passes the turn
-// back. Messages are in objects of SharedBlock, whose descriptors go through a socket. A message is
-// a record of this header followed by arrays of records, each aligned to 8 bytes.
+// back. Messages are in SharedBlocks, whose descriptors go through a socket. A message is a record
+// of this header or one of requests.hpp.
 #pragma once
 #include <tenon/abi.h>
 
@@ -15,7 +15,6 @@
 
 namespace tenon::isolate {
 
-inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::uint64_t text_capacity = 2048;
 /// in bytes, of the nodes that a gradient or composed operator adds
 inline constexpr std::uint64_t gradient_message_limit = 1u << 20;
@@ -26,29 +25,29 @@ inline constexpr int plugin_descriptor = 3, socket_descriptor = 4, crash_descrip
                      first_library_descriptor = 6;
 
 // Sent once by the worker on its first socket: a word, followed by a space and a text.
-inline constexpr const char* ready = "ready";            // followed by the limits in force
+inline constexpr const char* ready =
+    "ready-4";  // protocol version 4; followed by the limits in force
 inline constexpr const char* not_opened = "not_opened";  // followed by the loader's message
 inline constexpr int no_more_threads = 71;               // the worker's exit code
 
 enum class Turn : std::uint32_t { none, request, callback, resume, reply, ended };
 
 enum class Operation : std::uint32_t {
-  find_table,  // for a table: a symbol's name -> TableRecord
-  create,      // a symbol's name and attributes -> Report::number, the instance
-  destroy,     // Request::instance
-  infer,       // types -> types
-  // StorageRecord, types, storages -> storages, Report::number: whether the sparse kernel runs
-  infer_storage,
-  workspace,  // types -> Report::number, bytes
-  gradient,   // GradientRecord
-  compose,    // like gradient
-  call,       // CallRecord, tensors, writes
+  find_table,     // for a table: a symbol's name -> TableRecord
+  create,         // CreateRequest -> Report::number, the instance
+  destroy,        // Request::instance
+  infer,          // InferRequest -> InferReply
+  infer_storage,  // StorageRequest -> storages, Report::number: whether the sparse kernel runs
+  workspace,      // InferRequest -> Report::number, bytes
+  gradient,       // GradientRecord
+  compose,        // like gradient
+  call,           // CallRequest
 
   // callbacks
   allocate_sparse,  // SparseCallback
   allocate,         // DenseCallback
-  gradient_value,
-  gradient_add,
+  gradient_value,   // GradientCallback, like those below
+  gradient_add,     // AddCallback -> Resume::number: the outputs, text: as many of them as fit
   gradient_set,
   gradient_set_output,
   gradient_connected,
@@ -108,43 +107,13 @@ struct BlockNotice {
   std::uint32_t writable, forget;
 };
 
-/// Bit i of `functions` is set if function i of tenon_operator, counted from create, is not null.
+/// Bit i of `functions` is set if function i of each_function() is not null.
 struct TableRecord {
   std::uint64_t size, traits;
   std::uint32_t abi_major, abi_minor;
   // missing: 1 if there is no such symbol, 2 if the table is null
   std::uint32_t functions, missing;
 };
-
-struct AttributeRecord {
-  std::uint32_t kind, name_bytes;
-  std::uint64_t count;
-  std::int64_t i;
-  double f;
-  // followed by the name, then count bytes, integers or doubles; for a tensor a
-  // TensorParameterRecord, then count bytes of elements
-};
-
-struct TensorParameterRecord {
-  std::uint32_t dtype, rank;
-  std::int64_t dims[TENON_MAX_RANK];
-};
-
-inline constexpr std::uint64_t no_values = UINT64_MAX;
-
-struct InferRecord {
-  std::uint32_t input_count, output_count, state_count;
-  std::int32_t dispatch;  // for workspace
-  // followed by inputs, outputs and states as tenon_type; for infer also the byte count of each
-  // input's elements (no_values: unknown), then these bytes -> types, then a byte per input:
-  // whether infer() would use its elements
-};
-
-struct StorageRecord {
-  std::uint32_t input_count, output_count;
-  std::int32_t device_type, dispatch;
-  std::uint32_t has_types, reserved;
-};  // followed by the inputs' storages, then their types if has_types is set
 
 struct GradientRecord {
   std::uint32_t input_count, output_count;
@@ -154,9 +123,6 @@ struct GradientCallback {
   std::int32_t source;
   std::uint32_t index;
   std::uint64_t value;
-  std::uint32_t name_bytes, input_count, attribute_count, reserved;
-  // gradient_add: followed by the name, the inputs as uint64 and the attributes -> Resume::number:
-  // the number of outputs, text: as many of them as fit
 };
 
 struct SparseCallback {
@@ -186,8 +152,6 @@ struct CallRecord {
   std::uint64_t seed, step, node;
   BlockPosition workspace;
   std::uint64_t workspace_bytes;
-  // followed by inputs, outputs and states; for backward also output and input gradients; then a
-  // byte per output (for backward: per input) that says whether to write it
 };
 
 /// Filled in by a signal handler of the worker before it dies.

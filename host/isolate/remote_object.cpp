@@ -2,8 +2,7 @@
 
 #include <tenon/detail/host_error.hpp>
 
-#include "isolate/attribute_message.hpp"
-#include "isolate/message.hpp"
+#include "isolate/requests.hpp"
 
 namespace tenon {
 
@@ -18,11 +17,7 @@ void require_success(const Report& report) {
 RemoteObject::RemoteObject(std::shared_ptr<const IsolatedTable> table,
                            std::span<const tenon_attribute> attributes)
     : table_(std::move(table)) {
-  Writer writer(create_message_);
-  const std::uint64_t lengths[] = {table_->symbol().size(), attributes.size()};
-  writer.put_array(lengths, 2);
-  writer.put_text(table_->symbol());
-  put_attributes(writer, attributes);
+  Writer(create_message_).put(CreateRequest{table_->symbol(), messages_of(attributes)});
   locate();
 }
 

@@ -137,6 +137,10 @@ void WorkerProcess::await_ready() {
     limits_ = line.substr(std::strlen(ready) + 1);
     return;
   }
+  if (line.starts_with("ready"))
+    throw Failure(FailureKind::failed,
+                  "cannot start a worker process: " + options_.program.string() +
+                      " is of another version than the host");
   using Reason = WorkerStartError::Reason;
   if (starts_with(not_opened)) {
     end("was ended");

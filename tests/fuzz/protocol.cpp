@@ -3,7 +3,7 @@
 #include <numeric>
 #include <tenon/host/tensor.hpp>
 
-#include "isolate/attribute_message.hpp"
+#include "isolate/requests.hpp"
 #include "target.hpp"
 
 using namespace tenon::isolate;
@@ -13,12 +13,10 @@ TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
   if (size > 0) std::memcpy(aligned.data(), bytes, size);
   std::uint64_t sum = 0;
   try {
-    Reader reader(std::as_bytes(std::span(aligned)).first(size));
-    const auto asked = reader.take<GradientCallback>();
-    for (const char letter : reader.take_text(asked.name_bytes))
-      sum += static_cast<unsigned char>(letter);
-    for (const auto input : reader.take_array<std::uint64_t>(asked.input_count)) sum += input;
-    const OwnedAttributes attributes(reader, asked.attribute_count);
+    const auto callback = read_message<AddCallback>(std::as_bytes(std::span(aligned)).first(size));
+    for (const char letter : callback.name) sum += static_cast<unsigned char>(letter);
+    for (const auto input : callback.inputs) sum += input;
+    const OwnedAttributes attributes(callback.attributes);
     for (const auto& attribute : attributes.all()) {
       sum += std::strlen(attribute.name);
       const auto* values = reinterpret_cast<const std::uint8_t*>(attribute.text);
@@ -28,7 +26,6 @@ TENON_FUZZ_TARGET(protocol)(const std::uint8_t* bytes, std::size_t size) {
       const auto* elements = static_cast<const std::uint8_t*>(tensor.data());
       sum = std::accumulate(elements, elements + tensor.bytes(), sum);
     }
-    reader.expect_end();
   } catch (const ProtocolError&) {
     sum = 0;
   }

@@ -12,6 +12,7 @@
 #include "device/threads.hpp"
 #include "graph/inference/type.hpp"
 #include "isolate/isolated_plugin.hpp"
+#include "isolate/requests.hpp"
 #include "isolate/turns.hpp"
 #include "run/host_impl.hpp"
 #include "target.hpp"
@@ -60,9 +61,13 @@ class Answers {
       control_->report = {};
       control_->report.number = 1;
       const auto operation = control_->request.operation;
-      if (operation == Operation::infer) control_->report.bytes = control_->request.reply_capacity;
-      if (operation == Operation::infer_storage) control_->report.bytes = 8;
-      if (operation == Operation::find_table) say_table();
+      const tenon_type type{};
+      const std::uint8_t byte = 0;
+      if (operation == Operation::infer) send(InferReply{{{type}, {type}, {type}}, {&byte, 1}});
+      if (operation == Operation::infer_storage) send(std::span(&byte, 1));
+      if (operation == Operation::find_table)
+        send(TableRecord{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR, all_functions,
+                         0});
       return pass_turn(*control_, Turn::reply, control_->host_sleeps);
     }
     auto& report = control_->report;
@@ -80,11 +85,11 @@ class Answers {
     pass_turn(*control_, turn, control_->host_sleeps);
     if (scribbles) std::memset(static_cast<void*>(&report), 0xff, sizeof report);
   }
-  void say_table() {
-    const TableRecord record{sizeof(tenon_operator), 0, TENON_ABI_MAJOR, TENON_ABI_MINOR,
-                             all_functions,          0};
-    std::memcpy(reply_, &record, sizeof record);
-    control_->report.bytes = sizeof record;
+  void send(const auto& message) {
+    std::vector<std::byte> bytes;
+    Writer(bytes).put(message);
+    std::memcpy(reply_, bytes.data(), bytes.size());
+    control_->report.bytes = bytes.size();
   }
   std::uint64_t number() {
     return choices_.below(4) == 0 ? choices_.take<std::uint64_t>() : choices_.below(4);
@@ -114,7 +119,8 @@ IsolatedPlugin& silent_plugin() {
   static const TemporaryFolder folder;
   static const auto plugin = [] {
     const auto program = folder / "worker";
-    write_bytes(program, "#!/bin/sh\nprintf 'ready nothing' >&4\nkill -STOP $$\n");
+    write_bytes(program,
+                "#!/bin/sh\nprintf '" + std::string(ready) + " nothing' >&4\nkill -STOP $$\n");
     chmod(program.c_str(), 0755);
     WorkerOptions options;
     options.program = program;

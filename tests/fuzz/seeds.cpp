@@ -14,7 +14,7 @@
 #include "file/json/graph_json.hpp"
 #include "fuzz/forged_graphs.hpp"
 #include "io/sha256.hpp"
-#include "isolate/attribute_message.hpp"
+#include "isolate/requests.hpp"
 #include "plugin/discovery/elf_file.hpp"
 #include "plugins/strict_host.hpp"
 
@@ -105,12 +105,8 @@ void write_messages(const fs::path& folder) {
   attributes[4].tensor = &tensor;
   for (std::uint32_t count = 0; count <= 5; ++count) {
     std::vector<std::byte> bytes;
-    Writer writer(bytes);
-    writer.put(GradientCallback{0, 0, 0, 3, 2, count, 0});
-    writer.put_text("mul");
     const std::uint64_t inputs[] = {1, 2};
-    writer.put_array(inputs, 2);
-    put_attributes(writer, {attributes, count});
+    Writer(bytes).put(AddCallback{"mul", inputs, messages_of({attributes, count})});
     write_bytes(folder / "protocol" / std::to_string(count),
                 {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }

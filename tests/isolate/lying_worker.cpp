@@ -7,8 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "isolate/protocol.hpp"
@@ -107,18 +109,19 @@ class Liar {
     if (lie_ == "a long reply") report.bytes = UINT64_MAX;
     if (lie_ == "a short reply") report.bytes = 8;
     if (lie_ == "no reply") report.bytes = 0;
-    if (lie_ == "a name without an end") return send_add({0, 0, 0, UINT32_MAX, 0, 0, 0}), true;
-    if (lie_ == "inputs without number") return send_add({0, 0, 0, 0, UINT32_MAX, 0, 0}), true;
-    if (lie_ == "attributes without number") return send_add({0, 0, 0, 0, 0, UINT32_MAX, 0}), true;
+    if (lie_ == "a longer array") send(std::array<std::uint64_t, 2>{2, 0});
+    if (lie_ == "a name without an end") return send_add({UINT64_MAX, 0, 0}), true;
+    if (lie_ == "inputs without number") return send_add({0, UINT64_MAX, 0}), true;
+    if (lie_ == "attributes without number") return send_add({0, 0, UINT64_MAX}), true;
     if (lie_ == "a value of another graph")
-      fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX, 0, 0, 0, 0}));
+      fail_as(ask(Operation::gradient_set, GradientCallback{0, 0, UINT64_MAX}));
     if (lie_ == "a long question") ask(Operation::allocate, DenseCallback{0, 1, {}}, 4096);
     if (lie_ == "a dense output") fail_as(ask(Operation::allocate, DenseCallback{0, 9, {}}));
     if (lie_ == "no dense output")
       fail_as(ask(Operation::allocate, DenseCallback{4000000000, -5, {}}));
     if (lie_ == "nodes without end")
       while (report.status == 0)
-        fail_as(ask(Operation::gradient_add, GradientCallback{0, 0, 0, 65536, 0, 0, 0}, 65536));
+        fail_as(ask(Operation::gradient_add, std::uint64_t{65536}, 65536 + 16));
     if (lie_ == "an output twice") {  // the second one is too large, which must be noticed
       ask(Operation::allocate_sparse, SparseCallback{0, 0, 2});
       ask(Operation::allocate_sparse, SparseCallback{0, 0, std::int64_t{1} << 47});
@@ -137,8 +140,9 @@ class Liar {
     control_->report.status = resume.status;
     std::memcpy(control_->report.text, resume.text, sizeof resume.text);
   }
-  void send_add(const GradientCallback& callback) {
-    send(callback);
+  /// The numbers of letters, inputs and attributes, of which nothing follows.
+  void send_add(const std::array<std::uint64_t, 3>& counts) {
+    send(counts);
     control_->report.operation = Operation::gradient_add;
     give(Turn::callback);
   }
@@ -154,7 +158,10 @@ const bool started = [] {
   if (std::string_view(program_invocation_name) != LyingWorker::program) return false;
   const char* lie = std::getenv(LyingWorker::variable);
   if (lie == nullptr) _exit(2);
-  const std::string_view line = std::string_view(lie) == "nonsense" ? "hello" : "ready nothing";
+  const std::string_view name(lie);
+  const std::string line = name == "nonsense"          ? "hello"
+                           : name == "another version" ? "ready nothing"
+                                                       : std::string(ready) + " nothing";
   if (write(socket_descriptor, line.data(), line.size()) < 0) _exit(1);
   Liar(lie).speak();
 }();

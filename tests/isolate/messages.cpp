@@ -5,16 +5,16 @@
 #include <tenon/host/tensor.hpp>
 #include <vector>
 
-#include "isolate/attribute_message.hpp"
-#include "isolate/message.hpp"
+#include "isolate/requests.hpp"
 
 using namespace tenon::isolate;
 
 namespace {
 
+using Attributes = std::vector<AttributeMessage>;
+
 std::vector<std::byte> sample() {
   std::vector<std::byte> bytes;
-  Writer writer(bytes);
   const std::int64_t ints[] = {3, -4};
   const double floats[] = {0.5};
   const float elements[] = {0.5F, -0.0F, 3, 4, 5, 6};
@@ -72,7 +72,7 @@ std::vector<std::byte> sample() {
                    .f = 0,
                    .tensor = &tensor,
                    .reserved2 = 0};
-  put_attributes(writer, attributes);
+  Writer(bytes).put(messages_of(attributes));
   return bytes;
 }
 
@@ -80,9 +80,7 @@ std::vector<std::byte> sample() {
 
 TEST_CASE("messages: attributes round-trip") {
   const auto bytes = sample();
-  Reader reader(bytes);
-  const OwnedAttributes read(reader, 6);
-  reader.expect_end();
+  const OwnedAttributes read(read_message<Attributes>(bytes));
   REQUIRE(read.all().size() == 6);
   CHECK(std::string(read.all()[0].name) == "count");
   CHECK(read.all()[0].i == 7);
@@ -105,22 +103,18 @@ TEST_CASE("messages: the receiver refuses a tensor that is not dense or not on t
     tenon_attribute attribute = {};
     attribute.name = "taps", attribute.kind = TENON_ATTR_TENSOR, attribute.tensor = &tensor;
     std::vector<std::byte> bytes;
-    Writer writer(bytes);
-    put_attributes(writer, {&attribute, 1});
+    Writer(bytes).put(messages_of({&attribute, 1}));
     return bytes;
   };
   const auto refused = [](const std::vector<std::byte>& bytes) {
-    Reader reader(bytes);
-    CHECK_THROWS_AS(OwnedAttributes(reader, 1), ProtocolError);
+    CHECK_THROWS_AS(OwnedAttributes(read_message<Attributes>(bytes)), ProtocolError);
   };
   const auto whole = message([](auto&) {});
-  Reader reader(whole);
-  CHECK(OwnedAttributes(reader, 1).all().size() == 1);
+  CHECK(OwnedAttributes(read_message<Attributes>(whole)).all().size() == 1);
   const auto empty =
       message([](auto& tensor) { *tensor.dense.shape = 0, tensor.dense.data = nullptr; });
   dims[0] = 2;
-  Reader empty_reader(empty);
-  const OwnedAttributes owned(empty_reader, 1);
+  const OwnedAttributes owned(read_message<Attributes>(empty));
   CHECK(tenon::Tensor::borrow(*owned.all()[0].tensor).to_string() == "float32 [0]");
   refused(message([&](auto& tensor) { tensor.dense.strides = strides; }));
   refused(message([](auto& tensor) { tensor.dense.device_type = TENON_CUDA; }));
@@ -135,8 +129,7 @@ TEST_CASE("messages: a truncated message is refused") {
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const std::vector<std::byte> cut(bytes.begin(),
                                      bytes.begin() + static_cast<std::ptrdiff_t>(length));
-    Reader reader(cut);
-    CHECK_THROWS_AS(OwnedAttributes(reader, 6), ProtocolError);
+    CHECK_THROWS_AS(read_message<Attributes>(cut), ProtocolError);
   }
 }
 
@@ -146,10 +139,9 @@ TEST_CASE("messages: every word of a message may have any value") {
     for (const std::uint32_t word : {0u, 1u, 7u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
       auto forged = bytes;
       std::memcpy(forged.data() + place, &word, sizeof word);
-      Reader reader(forged);
       try {
-        const OwnedAttributes read(reader, 6);
-        CHECK(read.all().size() == 6);
+        const auto messages = read_message<Attributes>(forged);
+        CHECK(OwnedAttributes(messages).all().size() == messages.size());
       } catch (const ProtocolError&) {
       }
     }
@@ -159,5 +151,34 @@ TEST_CASE("messages: trailing bytes are refused") {
   const auto bytes = sample();
   Reader reader(bytes);
   CHECK_THROWS_AS(reader.expect_end(), ProtocolError);
-  CHECK_THROWS_AS(reader.take_array<std::int64_t>(UINT64_MAX), ProtocolError);
+}
+
+TEST_CASE("messages: a count beyond the end is refused") {
+  const std::uint64_t counts[] = {UINT64_MAX, 0};
+  const auto bytes = std::as_bytes(std::span(counts));
+  CHECK_THROWS_AS(read_message<std::span<const std::int64_t>>(bytes), ProtocolError);
+  CHECK_THROWS_AS(read_message<std::string_view>(bytes), ProtocolError);
+  CHECK_THROWS_AS(read_message<Attributes>(bytes), ProtocolError);
+  CHECK_THROWS_AS(read_message<AddCallback>(bytes), ProtocolError);
+}
+
+TEST_CASE("messages: a request round-trips") {
+  const tenon_type types[2] = {{}, {}};
+  const std::uint8_t elements[3] = {1, 2, 3};
+  const InferRequest request{{{types, types + 2}, {types, types + 1}, {}},
+                             {{0, {}}, {1, std::as_bytes(std::span(elements))}},
+                             TENON_BACKWARD};
+  std::vector<std::byte> bytes;
+  Writer(bytes).put(request);
+  CHECK(bytes_of(request) == bytes.size());
+  const auto read = read_message<InferRequest>(bytes);
+  CHECK(read.types.inputs.size() == 2);
+  CHECK(read.types.outputs.size() == 1);
+  CHECK(read.types.states.empty());
+  CHECK(read.dispatch == TENON_BACKWARD);
+  REQUIRE(read.values.size() == 2);
+  CHECK(read.values[0].known == 0);
+  CHECK(read.values[1].known == 1);
+  REQUIRE(read.values[1].elements.size() == 3);
+  CHECK(std::memcmp(read.values[1].elements.data(), elements, 3) == 0);
 }

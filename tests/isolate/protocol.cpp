@@ -119,7 +119,8 @@ TEST_CASE("protocol: callbacks of a worker are validated before they are execute
        {"a name without an end", "inputs without number", "attributes without number"})
     CHECK(Object(lie).gradient() == broke + "a message is truncated" + ended);
   CHECK(Object("a value of another graph").gradient() == "there is no such value");
-  CHECK(Object("output 9").gradient() == broke + "a message is truncated" + ended);
+  CHECK(Object("output 9").gradient() ==
+        broke + "it made a callback that is not allowed while building a graph" + ended);
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
   CHECK(Object("output 0").forward() ==
         "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
@@ -150,6 +151,17 @@ TEST_CASE("protocol: an error text is truncated to its buffer") {
 TEST_CASE("protocol: a program that is not a worker is reported") {
   const LyingWorker worker("nonsense");
   CHECK_THROWS_AS(worker.plugin(), WorkerStartError);
+}
+
+TEST_CASE("protocol: a worker of another version is refused") {
+  const LyingWorker worker("another version");
+  CHECK(failure_of([&] { worker.plugin(); }).message ==
+        "cannot start a worker process: /proc/self/exe is of another version than the host");
+}
+
+TEST_CASE("protocol: a reply with arrays of another length is refused") {
+  CHECK(Object("a longer array").infer_storage() ==
+        broke + "an array of a reply has the wrong length" + ended);
 }
 
 TEST_CASE("protocol: a worker holds as many conversations as a machine runs threads") {

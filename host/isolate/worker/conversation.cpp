@@ -5,41 +5,40 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <exception>
-#include <iterator>
+#include <string_view>
 
 #include "device/float_modes.hpp"
-#include "isolate/attribute_message.hpp"
+#include "isolate/requests.hpp"
 #include "isolate/turns.hpp"
-#include "tensor/kernel_function.hpp"
 
 namespace tenon::isolate {
 namespace {
 
-// Returns a bit per function pointer: whether it is not null.
+// Returns a bit per function: whether the table has it. Tables of older SDKs are shorter.
 std::uint32_t functions_in(const tenon_operator& table) {
-  const void* functions[] = {
-      reinterpret_cast<const void*>(table.create),
-      reinterpret_cast<const void*>(table.destroy),
-      reinterpret_cast<const void*>(table.infer),
-      reinterpret_cast<const void*>(table.infer_storage),
-      reinterpret_cast<const void*>(table.workspace),
-      reinterpret_cast<const void*>(table.gradient),
-      reinterpret_cast<const void*>(table.forward),
-      reinterpret_cast<const void*>(table.forward_sparse),
-      reinterpret_cast<const void*>(table.backward),
-      reinterpret_cast<const void*>(table.backward_sparse),
-      is_composed(table) ? reinterpret_cast<const void*>(table.compose) : nullptr,
-      has_prepare(table) ? reinterpret_cast<const void*>(table.prepare) : nullptr};
+  tenon_operator known{};
+  std::memcpy(&known, &table, std::min<std::size_t>(table.size, sizeof known));
   std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < std::size(functions); ++i)
-    bits |= functions[i] == nullptr ? 0u : 1u << i;
+  each_function(known, [&, bit = 1u](auto* function) mutable {
+    bits |= function == nullptr ? 0u : bit;
+    bit <<= 1;
+  });
   return bits;
 }
 
-template <class T>
-std::vector<T> copy(std::span<const T> array) {
-  return {array.begin(), array.end()};
+tenon_infer io_of(InferTypes& types, tenon_error& error) {
+  tenon_infer io{};
+  io.size = sizeof io;
+  io.error = &error;
+  io.input_count = static_cast<std::uint32_t>(types.inputs.size());
+  io.output_count = static_cast<std::uint32_t>(types.outputs.size());
+  io.state_count = static_cast<std::uint32_t>(types.states.size());
+  io.inputs = types.inputs.data();
+  io.outputs = types.outputs.data();
+  io.states = types.states.data();
+  return io;
 }
 
 }  // namespace
@@ -64,9 +63,9 @@ void Conversation::answer() {
   try {
     blocks_.accept(socket_, control_.request.new_blocks);
     const auto& request = control_.request;
-    Reader reader(
-        {blocks_.at(request.message, request.bytes), static_cast<std::size_t>(request.bytes)});
-    report.status = work(reader, error);
+    report.status =
+        work({blocks_.at(request.message, request.bytes), static_cast<std::size_t>(request.bytes)},
+             error);
   } catch (const std::exception& fault) {
     report.status = 1;
     std::snprintf(report.text, sizeof report.text, "%s", fault.what());
@@ -77,27 +76,27 @@ void Conversation::answer() {
   report.changed_modes = 1;
 }
 
-std::int32_t Conversation::work(Reader& reader, tenon_error& error) {
+std::int32_t Conversation::work(std::span<const std::byte> message, tenon_error& error) {
   switch (control_.request.operation) {
     case Operation::find_table:
-      return find_table(reader);
+      return find_table(message);
     case Operation::create:
-      return create(reader, error);
+      return create(message, error);
     case Operation::destroy:
       destroy();
       return 0;
     case Operation::infer:
-      return infer(reader, error);
+      return infer(message, error);
     case Operation::infer_storage:
-      return infer_storage(reader, error);
+      return infer_storage(message, error);
     case Operation::workspace:
-      return workspace(reader, error);
+      return workspace(message, error);
     case Operation::gradient:
-      return build_graph(&tenon_operator::gradient, reader, error);
+      return build_graph(&tenon_operator::gradient, message, error);
     case Operation::compose:
-      return build_graph(&tenon_operator::compose, reader, error);
+      return build_graph(&tenon_operator::compose, message, error);
     case Operation::call:
-      return kernel_call_.run(object(), reader, *this, error);
+      return kernel_call_.run(object(), message, *this, error);
     default:
       throw ProtocolError("unknown request from the host");
   }
@@ -109,17 +108,17 @@ Object Conversation::object() {
   return object;
 }
 
-void Conversation::send(std::span<const std::byte> bytes) {
+void Conversation::send() {
   const auto& request = control_.request;
-  if (bytes.size() > request.reply_capacity)
+  if (outgoing_.size() > request.reply_capacity)
     throw ProtocolError("a reply exceeds the host's buffer");
-  std::copy(bytes.begin(), bytes.end(), blocks_.at(request.reply, request.reply_capacity));
-  control_.report.bytes = bytes.size();
+  std::copy(outgoing_.begin(), outgoing_.end(), blocks_.at(request.reply, request.reply_capacity));
+  control_.report.bytes = outgoing_.size();
 }
 
-std::int32_t Conversation::find_table(Reader& reader) {
+std::int32_t Conversation::find_table(std::span<const std::byte> message) {
   TableRecord record{};
-  const auto* table = plugin_.table(reader.take_text(control_.request.instance), &record.missing);
+  const auto* table = plugin_.table(read_message<std::string_view>(message), &record.missing);
   if (table != nullptr) {
     record.size = table->size;
     record.abi_major = table->abi_major;
@@ -131,15 +130,15 @@ std::int32_t Conversation::find_table(Reader& reader) {
       record.functions = functions_in(*table);
     }
   }
-  send(std::as_bytes(std::span(&record, 1)));
+  send(record);
   return 0;
 }
 
-std::int32_t Conversation::create(Reader& reader, tenon_error& error) {
-  const auto lengths = reader.take_array<std::uint64_t>(2);
-  const auto* table = plugin_.table(reader.take_text(lengths[0]));
+std::int32_t Conversation::create(std::span<const std::byte> message, tenon_error& error) {
+  const auto request = read_message<CreateRequest>(message);
+  const auto* table = plugin_.table(request.symbol);
   if (table == nullptr) throw ProtocolError("the plugin has no such table");
-  const OwnedAttributes attributes(reader, lengths[1]);
+  const OwnedAttributes attributes(request.attributes);
   void* instance = nullptr;
   const auto failed =
       table->create(attributes.all().data(), attributes.all().size(), &instance, &error);
@@ -153,73 +152,59 @@ void Conversation::destroy() {
     object.table->destroy(object.instance);
 }
 
-std::int32_t Conversation::infer(Reader& reader, tenon_error& error) {
-  const auto record = reader.take<InferRecord>();
-  auto inputs = copy(reader.take_array<tenon_type>(record.input_count));
-  auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
-  auto states = copy(reader.take_array<tenon_type>(record.state_count));
-  std::vector<std::uint8_t> needed(record.input_count);
-  std::vector<tenon_tensor> tensors(record.input_count);
-  std::vector<const tenon_tensor*> values(record.input_count);
-  const auto bytes = reader.take_array<std::uint64_t>(record.input_count);
-  for (std::uint32_t i = 0; i < record.input_count; ++i) {
-    if (bytes[i] == no_values) continue;
+std::int32_t Conversation::infer(std::span<const std::byte> message, tenon_error& error) {
+  auto request = read_message<InferRequest>(message);
+  auto& types = request.types;
+  const auto count = types.inputs.size();
+  if (request.values.size() != count) throw ProtocolError("a request lacks values of inputs");
+  std::vector<std::uint8_t> needed(count);
+  std::vector<tenon_tensor> tensors(count);
+  std::vector<const tenon_tensor*> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (request.values[i].known == 0) continue;
     auto& tensor = tensors[i];
     tensor.size = sizeof tensor;
-    tensor.dtype = inputs[i].dtype;
+    tensor.dtype = types.inputs[i].dtype;
     tensor.dense.device_type = TENON_CPU;
-    tensor.dense.ndim = inputs[i].rank;
-    tensor.dense.shape = inputs[i].dims;
-    tensor.dense.data = const_cast<std::byte*>(reader.take_array<std::byte>(bytes[i]).data());
+    tensor.dense.ndim = types.inputs[i].rank;
+    tensor.dense.shape = types.inputs[i].dims;
+    tensor.dense.data = const_cast<std::byte*>(request.values[i].elements.data());
     values[i] = &tensor;
   }
-  tenon_infer io{
-      sizeof io,     &error,         record.input_count, record.output_count, record.state_count, 0,
-      inputs.data(), outputs.data(), states.data(),      values.data(),       needed.data()};
+  auto io = io_of(types, error);
+  io.values = values.data();
+  io.wanted = needed.data();
   const auto made = object();
   const auto failed = made.table->infer(made.instance, &io);
-  Writer writer(outgoing_);
-  for (const auto* group : {&inputs, &outputs, &states})
-    writer.put_array(group->data(), group->size());
-  writer.put_array(needed.data(), needed.size());
-  send(outgoing_);
+  send(InferReply{types, needed});
   return failed;
 }
 
-std::int32_t Conversation::infer_storage(Reader& reader, tenon_error& error) {
-  const auto record = reader.take<StorageRecord>();
-  const auto storages = reader.take_array<std::uint8_t>(record.input_count);
-  const auto types = reader.take_array<tenon_type>(record.has_types != 0 ? record.input_count : 0);
-  std::vector<std::uint8_t> outputs(record.output_count, TENON_DENSE);
+std::int32_t Conversation::infer_storage(std::span<const std::byte> message, tenon_error& error) {
+  const auto request = read_message<StorageRequest>(message);
+  std::vector<std::uint8_t> outputs(request.output_count, TENON_DENSE);
   tenon_infer_storage io{};
   io.size = sizeof io;
   io.error = &error;
-  io.input_count = record.input_count;
-  io.output_count = record.output_count;
-  io.inputs = storages.data();
+  io.input_count = static_cast<std::uint32_t>(request.inputs.size());
+  io.output_count = request.output_count;
+  io.inputs = request.inputs.data();
   io.outputs = outputs.data();
-  io.device_type = record.device_type;
-  io.dispatch = record.dispatch;
-  io.input_types = record.has_types != 0 ? types.data() : nullptr;
+  io.device_type = request.device_type;
+  io.dispatch = request.dispatch;
+  io.input_types = request.has_types != 0 ? request.types.data() : nullptr;
   const auto made = object();
   const auto failed = made.table->infer_storage(made.instance, &io);
   control_.report.number = io.sparse_kernel != 0 ? 1 : 0;
-  Writer(outgoing_).put_array(outputs.data(), outputs.size());
-  send(outgoing_);
+  send(std::span(outputs));
   return failed;
 }
 
-std::int32_t Conversation::workspace(Reader& reader, tenon_error& error) {
-  const auto record = reader.take<InferRecord>();
-  auto inputs = copy(reader.take_array<tenon_type>(record.input_count));
-  auto outputs = copy(reader.take_array<tenon_type>(record.output_count));
-  auto states = copy(reader.take_array<tenon_type>(record.state_count));
-  const tenon_infer io{
-      sizeof io, &error,        record.input_count, record.output_count, record.state_count,
-      0,         inputs.data(), outputs.data(),     states.data(),       nullptr,
-      nullptr};
+std::int32_t Conversation::workspace(std::span<const std::byte> message, tenon_error& error) {
+  auto request = read_message<InferRequest>(message);
+  const auto io = io_of(request.types, error);
   const auto made = object();
-  return made.table->workspace(made.instance, &io, record.dispatch, &control_.report.number);
+  return made.table->workspace(made.instance, &io, request.dispatch, &control_.report.number);
 }
 
 namespace {
@@ -228,40 +213,30 @@ namespace {
 struct RemoteGradient {
   tenon_gradient raw;
   Conversation& conversation;
-  std::vector<std::byte> message;
 
   static RemoteGradient& of(tenon_gradient* self) {
     return *static_cast<RemoteGradient*>(self->context);
   }
 
   // `out` receives the answer's number, `answer` the first `bytes` bytes of its text.
-  std::int32_t call_host(Operation operation, tenon_value* out, void* answer = nullptr,
-                         std::size_t bytes = 0) {
-    const auto& resume = conversation.call_host(operation, message);
-    if (resume.status == 0) {
-      if (out != nullptr) *out = resume.number;
-      if (answer != nullptr) std::memcpy(answer, resume.text, bytes);
-      return 0;
-    }
-    raw.error->kind = resume.error_kind;
-    std::snprintf(raw.error->text, raw.error->capacity, "%s", resume.text);
-    return resume.status;
+  std::int32_t call_host(Operation operation, const auto& callback, tenon_value* out,
+                         void* answer = nullptr, std::size_t bytes = 0) {
+    const auto& resume = conversation.call_host(operation, callback, *raw.error);
+    if (resume.status != 0) return resume.status;
+    if (out != nullptr) *out = resume.number;
+    if (answer != nullptr) std::memcpy(answer, resume.text, bytes);
+    return 0;
   }
   static std::int32_t value(tenon_gradient* self, std::int32_t source, std::uint32_t index,
                             tenon_value* out) {
-    auto& remote = of(self);
-    Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
-    return remote.call_host(Operation::gradient_value, out);
+    return of(self).call_host(Operation::gradient_value, GradientCallback{source, index, 0}, out);
   }
   static std::int32_t set_input_grad(tenon_gradient* self, std::uint32_t input, tenon_value value) {
-    auto& remote = of(self);
-    Writer(remote.message).put(GradientCallback{0, input, value, 0, 0, 0, 0});
-    return remote.call_host(Operation::gradient_set, nullptr);
+    return of(self).call_host(Operation::gradient_set, GradientCallback{0, input, value}, nullptr);
   }
   static std::int32_t set_output(tenon_gradient* self, std::uint32_t output, tenon_value value) {
-    auto& remote = of(self);
-    Writer(remote.message).put(GradientCallback{0, output, value, 0, 0, 0, 0});
-    return remote.call_host(Operation::gradient_set_output, nullptr);
+    return of(self).call_host(Operation::gradient_set_output, GradientCallback{0, output, value},
+                              nullptr);
   }
   static std::int32_t add(tenon_gradient* self, const char* op, const tenon_value* inputs,
                           std::uint32_t input_count, const tenon_attribute* attributes,
@@ -270,32 +245,25 @@ struct RemoteGradient {
     return add_all(self, op, inputs, input_count, attributes, attribute_count, out, 1, &count);
   }
   static std::int32_t connected(tenon_gradient* self, std::int32_t source, std::uint32_t index) {
-    auto& remote = of(self);
     tenon_value found = 0;
-    Writer(remote.message).put(GradientCallback{source, index, 0, 0, 0, 0, 0});
-    return remote.call_host(Operation::gradient_connected, &found) == 0 && found != 0 ? 1 : 0;
+    const GradientCallback callback{source, index, 0};
+    const auto failed = of(self).call_host(Operation::gradient_connected, callback, &found);
+    return failed == 0 && found != 0 ? 1 : 0;
   }
   static std::int32_t type(tenon_gradient* self, tenon_value value, tenon_type* out) {
-    auto& remote = of(self);
-    Writer(remote.message).put(GradientCallback{0, 0, value, 0, 0, 0, 0});
-    return remote.call_host(Operation::gradient_type, nullptr, out, sizeof *out);
+    return of(self).call_host(Operation::gradient_type, GradientCallback{0, 0, value}, nullptr, out,
+                              sizeof *out);
   }
   static std::int32_t add_all(tenon_gradient* self, const char* op, const tenon_value* inputs,
                               std::uint32_t input_count, const tenon_attribute* attributes,
                               std::uint32_t attribute_count, tenon_value* out,
                               std::uint32_t capacity, std::uint32_t* count) {
-    auto& remote = of(self);
-    const std::string_view name = op == nullptr ? "" : op;
-    Writer writer(remote.message);
-    writer.put(GradientCallback{0, 0, 0, static_cast<std::uint32_t>(name.size()), input_count,
-                                attribute_count, 0});
-    writer.put_text(name);
-    writer.put_array(inputs, input_count);
-    put_attributes(writer, {attributes, attribute_count});
+    const AddCallback callback{
+        op == nullptr ? "" : op, {inputs, input_count}, messages_of({attributes, attribute_count})};
     tenon_value added = 0;
     const auto failed =
-        remote.call_host(Operation::gradient_add, &added, out,
-                         std::min<std::size_t>(text_capacity, capacity * sizeof *out));
+        of(self).call_host(Operation::gradient_add, callback, &added, out,
+                           std::min<std::size_t>(text_capacity, capacity * sizeof *out));
     *count = static_cast<std::uint32_t>(added);
     return failed;
   }
@@ -303,14 +271,15 @@ struct RemoteGradient {
 
 }  // namespace
 
-std::int32_t Conversation::build_graph(GraphFunction function, Reader& reader, tenon_error& error) {
-  const auto record = reader.take<GradientRecord>();
-  RemoteGradient remote{{}, *this, {}};
+std::int32_t Conversation::build_graph(GraphFunction function, std::span<const std::byte> message,
+                                       tenon_error& error) {
+  const auto request = read_message<GradientRecord>(message);
+  RemoteGradient remote{{}, *this};
   remote.raw = {sizeof remote.raw,
                 &error,
                 &remote,
-                record.input_count,
-                record.output_count,
+                request.input_count,
+                request.output_count,
                 RemoteGradient::value,
                 RemoteGradient::add,
                 RemoteGradient::set_input_grad,
@@ -322,22 +291,27 @@ std::int32_t Conversation::build_graph(GraphFunction function, Reader& reader, t
   return (made.table->*function)(made.instance, &remote.raw);
 }
 
-const Resume& Conversation::call_host(Operation operation, std::span<const std::byte> payload) {
+const Resume& Conversation::call_host(Operation operation, tenon_error& error) {
   auto& resume = control_.resume;
-  if (payload.size() > control_.request.reply_capacity) {
+  if (outgoing_.size() > control_.request.reply_capacity) {
     resume.status = 1;
     resume.error_kind = TENON_ERROR_FAILED;
     std::snprintf(resume.text, sizeof resume.text,
                   "its callback to the host has %zu bytes, but at most %llu are allowed",
-                  payload.size(), static_cast<unsigned long long>(control_.request.reply_capacity));
-    return resume;
+                  outgoing_.size(),
+                  static_cast<unsigned long long>(control_.request.reply_capacity));
+  } else {
+    send();
+    control_.report.operation = operation;
+    pass_turn(control_, Turn::callback, control_.host_sleeps);
+    wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
+                  [](Turn turn) { return turn != Turn::resume; });
+    blocks_.accept(socket_, resume.new_blocks);
   }
-  send(payload);
-  control_.report.operation = operation;
-  pass_turn(control_, Turn::callback, control_.host_sleeps);
-  wait_for_turn(control_, control_.spin_ns, control_.worker_sleeps,
-                [](Turn turn) { return turn != Turn::resume; });
-  blocks_.accept(socket_, resume.new_blocks);
+  if (resume.status != 0) {
+    error.kind = resume.error_kind;
+    std::snprintf(error.text, error.capacity, "%s", resume.text);
+  }
   return resume;
 }
 

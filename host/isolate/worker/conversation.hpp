@@ -2,6 +2,7 @@
 // uses it.
 #pragma once
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "isolate/message.hpp"
@@ -20,26 +21,36 @@ class Conversation {
 
   [[noreturn]] void serve();
 
-  /// Makes a callback to the host from within a function of the plugin and waits for the answer.
-  /// One thread at a time: hold callback_mutex().
-  const Resume& call_host(Operation operation, std::span<const std::byte> payload);
+  /// Makes a callback to the host from within a function of the plugin and waits for the answer,
+  /// whose error it copies. One thread at a time: hold callback_mutex().
+  template <class Callback>
+  const Resume& call_host(Operation operation, const Callback& callback, tenon_error& error) {
+    Writer(outgoing_).put(callback);
+    return call_host(operation, error);
+  }
   std::mutex& callback_mutex() { return callback_mutex_; }
   const Blocks& blocks() const { return blocks_; }
 
  private:
   void answer();
-  std::int32_t work(Reader& reader, tenon_error& error);
-  std::int32_t find_table(Reader& reader);
-  std::int32_t create(Reader& reader, tenon_error& error);
+  std::int32_t work(std::span<const std::byte> message, tenon_error& error);
+  std::int32_t find_table(std::span<const std::byte> message);
+  std::int32_t create(std::span<const std::byte> message, tenon_error& error);
   void destroy();
-  std::int32_t infer(Reader& reader, tenon_error& error);
-  std::int32_t infer_storage(Reader& reader, tenon_error& error);
-  std::int32_t workspace(Reader& reader, tenon_error& error);
+  std::int32_t infer(std::span<const std::byte> message, tenon_error& error);
+  std::int32_t infer_storage(std::span<const std::byte> message, tenon_error& error);
+  std::int32_t workspace(std::span<const std::byte> message, tenon_error& error);
   using GraphFunction = std::int32_t (*tenon_operator::*)(const void* instance, tenon_gradient* io);
-  std::int32_t build_graph(GraphFunction function, Reader& reader, tenon_error& error);
+  std::int32_t build_graph(GraphFunction function, std::span<const std::byte> message,
+                           tenon_error& error);
   Object object();
-  /// Copies arrays to the host's reply buffer.
-  void send(std::span<const std::byte> bytes);
+  const Resume& call_host(Operation operation, tenon_error& error);
+  /// Copies a message, or outgoing_, to the host's reply buffer.
+  void send(const auto& message) {
+    Writer(outgoing_).put(message);
+    send();
+  }
+  void send();
 
   Plugin& plugin_;
   Control& control_;

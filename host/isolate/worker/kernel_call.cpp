@@ -1,12 +1,12 @@
 #include "isolate/worker/kernel_call.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
 
 #include "device/threads.hpp"
+#include "isolate/requests.hpp"
 #include "isolate/worker/conversation.hpp"
 #include "tensor/kernel_function.hpp"
 
@@ -32,13 +32,8 @@ std::int32_t allocate_sparse(const tenon_call* call, std::uint32_t output, std::
   const SparseCallback callback{output, 0, stored};
   const std::lock_guard lock(
       conversation.callback_mutex());  // bodies of parallel loops may also allocate
-  const auto& resume =
-      conversation.call_host(Operation::allocate_sparse, std::as_bytes(std::span(&callback, 1)));
-  if (resume.status != 0) {
-    error->kind = resume.error_kind;
-    std::snprintf(error->text, error->capacity, "%s", resume.text);
-    return resume.status;
-  }
+  const auto& resume = conversation.call_host(Operation::allocate_sparse, callback, *error);
+  if (resume.status != 0) return resume.status;
   auto* tensor = (is_backward(call->dispatch) ? call->input_grads : call->outputs)[output];
   tensor->dense.data = conversation.blocks().at(resume.values);
   tensor->indices = conversation.blocks().at(resume.indices);
@@ -57,13 +52,8 @@ std::int32_t allocate(const tenon_call* call, std::uint32_t output, const std::i
   DenseCallback callback{output, rank, {}};
   std::copy_n(dims, std::clamp(rank, 0, TENON_MAX_RANK), callback.dims);
   const std::lock_guard lock(conversation.callback_mutex());
-  const auto& resume =
-      conversation.call_host(Operation::allocate, std::as_bytes(std::span(&callback, 1)));
-  if (resume.status != 0) {
-    error->kind = resume.error_kind;
-    std::snprintf(error->text, error->capacity, "%s", resume.text);
-    return resume.status;
-  }
+  const auto& resume = conversation.call_host(Operation::allocate, callback, *error);
+  if (resume.status != 0) return resume.status;
   auto* tensor = call->outputs[output];
   tensor->dense.data = conversation.blocks().at(resume.values);
   tensor->dense.ndim = rank;
@@ -91,9 +81,9 @@ void start_threads(int count) {
   threads = std::make_unique<Threads>(count);
 }
 
-void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
-                              std::size_t count) {
-  for (const auto& record : message.take_array<TensorRecord>(count)) {
+void KernelCall::add_tensors(std::span<const TensorRecord> records,
+                             const Conversation& conversation) {
+  for (const auto& record : records) {
     if (record.present == 0) {
       pointers_.push_back(nullptr);
       continue;
@@ -121,17 +111,19 @@ void KernelCall::read_tensors(Reader& message, const Conversation& conversation,
   }
 }
 
-std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation& conversation,
-                             tenon_error& error) {
-  const auto record = message.take<CallRecord>();
+std::int32_t KernelCall::run(const Object& object, std::span<const std::byte> message,
+                             Conversation& conversation, tenon_error& error) {
+  const auto [record, tensors, writes] = read_message<CallRequest>(message);
   const bool backward = is_backward(record.dispatch);
   const std::size_t inputs = record.input_count, outputs = record.output_count,
                     states = record.state_count;
-  const auto count = inputs + outputs + states + (backward ? inputs + outputs : 0);
+  if (tensors.size() != inputs + outputs + states + (backward ? inputs + outputs : 0) ||
+      writes.size() != (backward ? inputs : outputs))
+    throw ProtocolError("a call lacks tensors");
   tensors_.clear();
-  tensors_.reserve(count);  // pointers to elements must stay valid
+  tensors_.reserve(tensors.size());  // pointers to elements must stay valid
   pointers_.clear();
-  read_tensors(message, conversation, count);
+  add_tensors(tensors, conversation);
   tenon_call call{};
   call.size = sizeof call;
   call.host = &worker_host();
@@ -148,7 +140,7 @@ std::int32_t KernelCall::run(const Object& object, Reader& message, Conversation
     call.output_grads = call.states + states;
     call.input_grads = call.states + states + outputs;
   }
-  call.writes = message.take_array<std::uint8_t>(backward ? inputs : outputs).data();
+  call.writes = writes.data();
   call.workspace = conversation.blocks().at(record.workspace, record.workspace_bytes);
   call.workspace_size = record.workspace_bytes;
   call.seed = record.seed;

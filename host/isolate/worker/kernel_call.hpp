@@ -3,9 +3,9 @@
 #include <tenon/abi.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "isolate/message.hpp"
 #include "isolate/worker/plugin.hpp"
 
 namespace tenon::isolate {
@@ -21,15 +21,15 @@ void start_threads(int count);
 class KernelCall {
  public:
   /// Throws ProtocolError.
-  std::int32_t run(const Object& object, Reader& message, Conversation& conversation,
-                   tenon_error& error);
+  std::int32_t run(const Object& object, std::span<const std::byte> message,
+                   Conversation& conversation, tenon_error& error);
 
  private:
   struct Tensor {
     tenon_tensor tensor;
     std::int64_t dims[TENON_MAX_RANK];
   };
-  void read_tensors(Reader& message, const Conversation& conversation, std::size_t count);
+  void add_tensors(std::span<const TensorRecord> records, const Conversation& conversation);
 
   std::vector<Tensor> tensors_;
   std::vector<tenon_tensor*> pointers_;
