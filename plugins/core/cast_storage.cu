@@ -1,35 +1,12 @@
-// CUDA kernel of the built-in operator cast_storage. The host has the operator; the description
-// here repeats the names and parameters that the kernel uses.
+// CUDA kernel of the host's operator cast_storage.
+#include <tenon/detail/host_operators.hpp>
 #include <tenon/gpu/copy_indices.hpp>
 #include <tenon/same_sparsity.hpp>
 
 #include "conversions.hpp"
 
 /// The sparse kernel waits for the size of its result, so it is not captured.
-struct CastStorageCuda : tenon::Operator {
-  tenon::Storage storage = tenon::Storage::dense;
-
-  static constexpr void describe(auto& op) {
-    using tenon::Storage;
-    op.doc("data converted to another storage (dense, row_sparse or csr), with the same elements");
-    op.input("data", "any shape and storage");
-    op.output("output",
-              "same shape as data, in the storage `storage`; a sparse output of dense data stores "
-              "only the elements that are not 0 (csr), or the rows that have one (row_sparse)");
-    op.param("storage", &CastStorageCuda::storage,
-             "storage of output; csr needs 2 dimensions, row_sparse at least 1")
-        .one_of({{"dense", Storage::dense},
-                 {"row_sparse", Storage::row_sparse},
-                 {"csr", Storage::csr}});
-    op.types(tenon::any_type);
-  }
-
-  void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) == tenon::Storage::dense && storage == tenon::Storage::dense) return;
-    io.set_output(0, storage);
-    io.sparse_kernel();
-  }
-
+struct CastStorageCuda : tenon::detail::CastStorage {
   void forward(const tenon::Call& call) const { copy_all(call); }
 
   void forward_sparse(const tenon::Call& call) const {

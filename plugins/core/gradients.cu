@@ -1,5 +1,5 @@
-// CUDA kernels of the built-in operators that gradient graphs use. The host has the operators; the
-// descriptions here repeat the names and parameters that the kernels use.
+// CUDA kernels of the host's operators that gradient graphs use.
+#include <tenon/detail/host_operators.hpp>
 #include <tenon/elementwise.hpp>
 #include <tenon/gpu/launch.hpp>
 #include <tenon/gpu/number.hpp>
@@ -79,22 +79,8 @@ struct Fill {
 }  // namespace
 
 /// The sparse kernel waits for the number of rows, so it is not captured.
-struct SumGradientsCuda : tenon::Operator {
+struct SumGradientsCuda : tenon::detail::SumGradients {
   static constexpr bool capturable = true;
-
-  static constexpr void describe(auto& op) {
-    op.doc("left + right, the sum of two gradients of one value, element by element");
-    op.input("left", "any shape");
-    op.input("right", "same shape as left");
-    op.output("output", "same shape as left; row_sparse if both are");
-  }
-
-  void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) != tenon::Storage::row_sparse || io.input(1) != tenon::Storage::row_sparse)
-      return;
-    io.set_output(0, tenon::Storage::row_sparse);
-    io.sparse_kernel();
-  }
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
@@ -119,20 +105,9 @@ struct SumGradientsCuda : tenon::Operator {
   }
 };
 
-struct FillLikeCuda : tenon::Operator {
+struct FillLikeCuda : tenon::detail::FillLike {
   static constexpr bool capturable = true;
-  double value = 0;
 
-  static constexpr void describe(auto& op) {
-    op.doc("a tensor of the shape and dtype of like with all elements `value` (torch.full_like)");
-    op.input("like", "any shape; its elements are not read");
-    op.output("output", "same shape as like");
-    op.param("value", &FillLikeCuda::value, "value of every element");
-  }
-  /// The output is dense whatever the storage of `like`, whose elements are not read.
-  void infer_storage(tenon::InferStorage& io) const {
-    if (io.input(0) != tenon::Storage::dense) io.sparse_kernel();
-  }
   void forward_sparse(const tenon::Call& call) const { forward(call); }
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.output_type(0).dtype, [&]<class T>() {
@@ -144,21 +119,8 @@ struct FillLikeCuda : tenon::Operator {
   }
 };
 
-struct StopGradient : tenon::Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("data unchanged; its gradient is zero (torch.Tensor.detach)");
-    op.input("data", "any shape");
-    op.output("output", "same shape as data");
-  }
-  template <class T>
-  TENON_FN T operator()(T x) const {
-    return x;
-  }
-  void gradient(tenon::Gradient&) const {}
-};
-using StopGradientCuda =
-    tenon::cuda_kernel<StopGradient>::type;  // supports strides and all write modes, as every
-                                             // elementwise kernel
+/// Supports strides and all write modes, like every elementwise kernel.
+using StopGradientCuda = tenon::cuda_kernel<tenon::detail::StopGradient>::type;
 
 TENON_KERNEL(sum_gradients, cuda, SumGradientsCuda)
 TENON_KERNEL(fill_like, cuda, FillLikeCuda)

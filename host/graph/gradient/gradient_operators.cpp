@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tenon/detail/host_operators.hpp>
 #include <tenon/elementwise.hpp>
 #include <tenon/operator.hpp>
 #include <vector>
@@ -11,32 +12,8 @@
 namespace tenon {
 namespace {
 
-struct SumGradients : Operator {
+struct SumGradients : detail::SumGradients {
   static constexpr bool blockwise = true;
-
-  static constexpr void describe(auto& op) {
-    op.doc("left + right, the sum of two gradients of one value, element by element");
-    op.types(floating + any_complex);
-    op.input("left", "any shape");
-    op.input("right", "same shape as left");
-    op.output("output", "same shape as left; row_sparse if both are");
-    op.inplace("left", "output");
-    op.inplace("right", "output");
-    op.linear("left");
-    op.linear("right");
-    op.backward_reads();
-    op.example({{"left", {2, 3}}, {"right", {2, 3}}});
-  }
-
-  void infer(Infer& io) const {
-    for (const int i : {0, 1}) io.set_output(0, io.input(i).shape);
-    for (const int i : {0, 1}) io.set_input(i, io.output(0).shape);
-  }
-  void infer_storage(InferStorage& io) const {
-    if (io.input(0) != Storage::row_sparse || io.input(1) != Storage::row_sparse) return;
-    io.set_output(0, Storage::row_sparse);
-    io.sparse_kernel();
-  }
 
   void forward(const Call& call) const {
     visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
@@ -89,19 +66,7 @@ struct SumGradients : Operator {
   }
 };
 
-struct FillLike : Operator {
-  double value = 0;
-
-  static constexpr void describe(auto& op) {
-    op.doc("a tensor of the shape and dtype of like with all elements `value` (torch.full_like)");
-    op.types(floating + any_complex);
-    op.input("like", "any shape; its elements are not read");
-    op.output("output", "same shape as like");
-    op.param("value", &FillLike::value, "value of every element");
-    op.backward_reads();
-    op.accumulates();
-    op.example({{"like", {2, 3}}}, {{"value", 0.5}});
-  }
+struct FillLike : detail::FillLike {
   void forward(const Call& call) const {
     visit<floating + any_complex>(call.output_type(0).dtype, [&]<class T>() {
       const auto number = number_as<T>(value);
@@ -109,26 +74,8 @@ struct FillLike : Operator {
         element = call.write(0) == Write::add ? static_cast<T>(element + number) : number;
     });
   }
-  // The output is dense for any storage of the input, which is not read.
-  void infer_storage(InferStorage& io) const {
-    if (io.input(0) != Storage::dense) io.sparse_kernel();
-  }
   void forward_sparse(const Call& call) const { forward(call); }
   void gradient(Gradient&) const {}  // the output does not depend on the elements of the input
-};
-
-struct StopGradient : Elementwise {
-  static constexpr void describe(auto& op) {
-    op.doc("data unchanged; its gradient is zero (torch.Tensor.detach)");
-    op.types(floating + any_complex);
-    op.input("data", "any shape");
-    op.output("output", "same shape as data");
-  }
-  template <class T>
-  T operator()(T x) const {
-    return x;
-  }
-  void gradient(Gradient&) const {}
 };
 
 struct InTraining : Operator {
@@ -231,7 +178,7 @@ void add(PluginSet& plugins, std::string_view name) {
 void add_gradient_operators(PluginSet& plugins) {
   add<SumGradients>(plugins, "sum_gradients");
   add<FillLike>(plugins, "fill_like");
-  add<StopGradient>(plugins, "stop_gradient");
+  add<detail::StopGradient>(plugins, "stop_gradient");
   add<InTraining>(plugins, "in_training");
   add<MulGradients>(plugins, "mul_gradients");
   add<BroadcastLike>(plugins, "broadcast_like");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tenon/detail/host_operators.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/operator.hpp>
 
@@ -15,25 +16,7 @@ void copy(const T* from, T* to, std::int64_t count) {
   if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-struct CastStorage : Operator {
-  Storage storage = Storage::dense;
-
-  static constexpr void describe(auto& op) {
-    op.doc("data converted to another storage (dense, row_sparse or csr), with the same elements");
-    op.input("data", "any shape and storage");
-    op.output("output",
-              "same shape as data, in the storage `storage`; a sparse output of dense data stores "
-              "only the elements that are not 0 (csr), or the rows that have one (row_sparse)");
-    op.param("storage", &CastStorage::storage,
-             "storage of output; csr needs 2 dimensions, row_sparse at least 1")
-        .one_of({{"dense", Storage::dense},
-                 {"row_sparse", Storage::row_sparse},
-                 {"csr", Storage::csr}});
-    op.types(every_type);
-    op.backward_reads();
-    op.example({{"data", {2, 3}}}, {{"storage", "csr"}});
-  }
-
+struct CastStorage : detail::CastStorage {
   void infer(Infer& io) const {
     const auto shape = io.input(0).shape;
     io.set_output(0, shape);
@@ -43,11 +26,6 @@ struct CastStorage : Operator {
       io.require(storage != Storage::row_sparse || shape.rank() > 0,
                  "row_sparse needs at least one dimension");
     }
-  }
-  void infer_storage(InferStorage& io) const {
-    if (io.input(0) == Storage::dense && storage == Storage::dense) return;
-    io.set_output(0, storage);
-    io.sparse_kernel();
   }
 
   void forward(const Call& call) const {
