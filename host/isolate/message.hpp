@@ -23,15 +23,15 @@ inline constexpr std::size_t message_alignment = 8;
 
 /// A message lists its fields once, for both sides: `static auto fields(auto& m)` returns a tie.
 template <class T>
-concept Message = requires(T& message) {
+concept HasFields = requires(T& message) {
   T::fields(message);
 };
 /// std::span or std::string_view: a count, then the elements. Its reader refers to the message.
 template <class T>
-concept View = std::ranges::view<T> && std::ranges::contiguous_range<T>;
+concept ViewField = std::ranges::view<T> && std::ranges::contiguous_range<T>;
 /// std::vector: a count, then each element.
 template <class T>
-concept List = requires(T& list) {
+concept ListField = requires(T& list) {
   list.emplace_back();
 };
 
@@ -44,12 +44,12 @@ class Writer {
   /// Writes a message, a view, a list, or a record as it is in memory.
   template <class T>
   void put(const T& value) {
-    if constexpr (Message<const T>) {
+    if constexpr (HasFields<const T>) {
       std::apply([&](const auto&... fields) { (put(fields), ...); }, T::fields(value));
-    } else if constexpr (View<T>) {
+    } else if constexpr (ViewField<T>) {
       put(std::uint64_t{value.size()});
       put_array(value.data(), value.size());
-    } else if constexpr (List<T>) {
+    } else if constexpr (ListField<T>) {
       put(std::uint64_t{value.size()});
       for (const auto& element : value) put(element);
     } else {
@@ -78,12 +78,12 @@ class Reader {
   /// Reads what Writer::put() wrote. The bytes that are left bound each count.
   template <class T>
   void take(T& value) {
-    if constexpr (Message<T>) {
+    if constexpr (HasFields<T>) {
       std::apply([&](auto&... fields) { (take(fields), ...); }, T::fields(value));
-    } else if constexpr (View<T>) {
+    } else if constexpr (ViewField<T>) {
       const auto elements = take_array<typename T::value_type>(take_array<std::uint64_t>(1)[0]);
       value = T(elements.data(), elements.size());
-    } else if constexpr (List<T>) {
+    } else if constexpr (ListField<T>) {
       for (auto count = take_array<std::uint64_t>(1)[0]; count > 0; --count)
         take(value.emplace_back());
     } else {

@@ -11,7 +11,7 @@ using namespace tenon::isolate;
 
 namespace {
 
-using Attributes = std::vector<AttributeMessage>;
+using AttributeMessages = std::vector<AttributeMessage>;
 
 std::vector<std::byte> sample() {
   std::vector<std::byte> bytes;
@@ -80,7 +80,7 @@ std::vector<std::byte> sample() {
 
 TEST_CASE("messages: attributes round-trip") {
   const auto bytes = sample();
-  const OwnedAttributes read(read_message<Attributes>(bytes));
+  const OwnedAttributes read(read_message<AttributeMessages>(bytes));
   REQUIRE(read.all().size() == 6);
   CHECK(std::string(read.all()[0].name) == "count");
   CHECK(read.all()[0].i == 7);
@@ -107,14 +107,14 @@ TEST_CASE("messages: the receiver refuses a tensor that is not dense or not on t
     return bytes;
   };
   const auto refused = [](const std::vector<std::byte>& bytes) {
-    CHECK_THROWS_AS(OwnedAttributes(read_message<Attributes>(bytes)), ProtocolError);
+    CHECK_THROWS_AS(OwnedAttributes(read_message<AttributeMessages>(bytes)), ProtocolError);
   };
   const auto whole = message([](auto&) {});
-  CHECK(OwnedAttributes(read_message<Attributes>(whole)).all().size() == 1);
+  CHECK(OwnedAttributes(read_message<AttributeMessages>(whole)).all().size() == 1);
   const auto empty =
       message([](auto& tensor) { *tensor.dense.shape = 0, tensor.dense.data = nullptr; });
   dims[0] = 2;
-  const OwnedAttributes owned(read_message<Attributes>(empty));
+  const OwnedAttributes owned(read_message<AttributeMessages>(empty));
   CHECK(tenon::Tensor::borrow(*owned.all()[0].tensor).to_string() == "float32 [0]");
   refused(message([&](auto& tensor) { tensor.dense.strides = strides; }));
   refused(message([](auto& tensor) { tensor.dense.device_type = TENON_CUDA; }));
@@ -129,7 +129,7 @@ TEST_CASE("messages: a truncated message is refused") {
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const std::vector<std::byte> cut(bytes.begin(),
                                      bytes.begin() + static_cast<std::ptrdiff_t>(length));
-    CHECK_THROWS_AS(read_message<Attributes>(cut), ProtocolError);
+    CHECK_THROWS_AS(read_message<AttributeMessages>(cut), ProtocolError);
   }
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("messages: every word of a message may have any value") {
       auto forged = bytes;
       std::memcpy(forged.data() + place, &word, sizeof word);
       try {
-        const auto messages = read_message<Attributes>(forged);
+        const auto messages = read_message<AttributeMessages>(forged);
         CHECK(OwnedAttributes(messages).all().size() == messages.size());
       } catch (const ProtocolError&) {
       }
@@ -158,7 +158,7 @@ TEST_CASE("messages: a count beyond the end is refused") {
   const auto bytes = std::as_bytes(std::span(counts));
   CHECK_THROWS_AS(read_message<std::span<const std::int64_t>>(bytes), ProtocolError);
   CHECK_THROWS_AS(read_message<std::string_view>(bytes), ProtocolError);
-  CHECK_THROWS_AS(read_message<Attributes>(bytes), ProtocolError);
+  CHECK_THROWS_AS(read_message<AttributeMessages>(bytes), ProtocolError);
   CHECK_THROWS_AS(read_message<AddCallback>(bytes), ProtocolError);
 }
 
