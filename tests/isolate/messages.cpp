@@ -141,7 +141,8 @@ TEST_CASE("messages: every word of a message may have any value") {
       std::memcpy(forged.data() + place, &word, sizeof word);
       try {
         const auto messages = read_message<AttributeMessages>(forged);
-        CHECK(OwnedAttributes(messages).all().size() == messages.size());
+        const OwnedAttributes owned(messages);
+        CHECK(owned.all().size() == messages.size());
       } catch (const ProtocolError&) {
       }
     }

@@ -7,7 +7,6 @@
 #include "../../application_host.hpp"
 #include "device/devices.hpp"
 #include "graph/composed/expansion.hpp"
-#include "probe_operators.hpp"
 #include "run/host_impl.hpp"
 #include "run/session/session_graph.hpp"
 #include "run/vectors.hpp"
@@ -16,7 +15,8 @@ using namespace tenon;
 
 namespace {
 
-/// y = x + (a + b), where a and b are variables: the optimized graph has one addition.
+/// y = x + (a + b), where a and b are variables: the optimized graph has one addition. The operators
+/// are Tenon's own, because those of the application always run.
 struct SumOfVariables {
   ApplicationHost host;
   Graph graph{host};
@@ -24,13 +24,14 @@ struct SumOfVariables {
   std::vector<const SessionGraph*> dropped;
 
   SumOfVariables() {
-    host.add<probes::Plus>("plus");
     const auto a = graph.variable("a", vector_of({1})), b = graph.variable("b", vector_of({2}));
-    graph.output("y", graph.add("plus", {graph.input("x", f32, {1}), graph.add("plus", {a, b})}));
+    graph.output("y", graph.add("sum_gradients",
+                                {graph.input("x", f32, {1}), graph.add("sum_gradients", {a, b})}));
   }
   SessionGraphs graphs() {
-    return {impl_of(host), expanded(impl_of(graph).current, find_device("cpu")), options,
-            [this](const SessionGraph& graph) { dropped.push_back(&graph); }};
+    const auto complete = impl_of(graph).completed();
+    return {impl_of(host), expanded(impl_of(complete).current, find_device("cpu")), options,
+            [this](const SessionGraph& each) { dropped.push_back(&each); }};
   }
 };
 
@@ -70,11 +71,10 @@ TEST_CASE("graphs of a session: while the application can write to a constant, t
   {
     const auto handle = sum.graph.tensor("a");
     CHECK_FALSE(graphs.is_optimized(graphs.up_to_date()));
+    CHECK(sum.dropped.empty());
   }
-  CHECK(&graphs.up_to_date() == first);
-  CHECK(sum.dropped.empty());
-  sum.graph.tensor("a").values<float>()[0] = 5;
-  auto& second = graphs.up_to_date();
+  auto& second = graphs.up_to_date();  // rebuilt, because the handle may have written
   CHECK(graphs.is_optimized(second));
   CHECK(sum.dropped == std::vector<const SessionGraph*>{first});
+  CHECK(&graphs.up_to_date() == &second);
 }

@@ -31,7 +31,7 @@ Graph changing_graph(Host& host, bool late = true) {
              copied = graph.variable("copied", vector_of({5, 6, 7, 8}));
   const auto step = graph.constant("step", vector_of({0.5F, 0.25F, 2, 1}));
   graph.update(in_place, graph.add("drift", {in_place, step}));
-  const auto moved = graph.add("drift", {copied, graph.add("drift", {step, step})});
+  const auto moved = graph.add("drift", {copied, graph.add("sum_gradients", {step, step})});
   graph.update(copied, moved);
   graph.output("moved", graph.add("copied", {moved}));
   graph.output("sum", graph.add("copied", {tallied}));
@@ -236,8 +236,9 @@ struct Weighted : Operator {
 // x through an operator, along with a constant that optimization computes once.
 static Graph optimizable(Host& host, const char* op) {
   Graph graph(host);
-  graph.output("constant", graph.add("drift", {graph.constant("a", vector_of({1})),
-                                               graph.constant("b", vector_of({2}))}));
+  const auto constant = graph.add(
+      "sum_gradients", {graph.constant("a", vector_of({1})), graph.constant("b", vector_of({2}))});
+  graph.output("constant", graph.add("drift", {constant, constant}));
   graph.output("y", graph.add(op, {graph.input("x", f32, {-1})}, {}, op));
   return graph;
 }
