@@ -237,7 +237,8 @@ TEST_CASE("check: reports that there is nothing to try; users and authors can ad
   const auto blind = run_tenon({"check", fault("picky"), "--reproduce", "1"});
   CAPTURE(blind.out);
   CHECK(blind.code == 5);
-  CHECK(blind.out.find("UNTRIED  guard        nothing could be checked: ") != std::string::npos);
+  CHECK(blind.out.find("UNTRIED  guard            nothing could be checked: ") !=
+        std::string::npos);
   CHECK(blind.out.find("0 failed, 0 crashed, 11 untried") != std::string::npos);
   CHECK(blind.err.find("hint: add calls in describe()") != std::string::npos);
 

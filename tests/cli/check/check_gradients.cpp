@@ -74,7 +74,7 @@ TEST_CASE("check gradients: second derivatives, however they are declared") {
        0,
        "second",
        {{"swiglu", "SKIPPED"}},
-       "second       it declares no second derivative"},
+       "second           it declares no second derivative"},
   };
   for (const auto& test : cases) look(test);
   // At equal elements, the gradient of the maximum jumps; with this seed some are equal.

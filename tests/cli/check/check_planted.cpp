@@ -143,7 +143,7 @@ TEST_CASE("check: user-provided values are completed by examples, and by a searc
   CAPTURE(refused.out);
   // elements that the kernel refuses are not a fault, and nothing was checked
   CHECK(refused.code == 5);
-  CHECK(has(refused.out, "UNTRIED  coverage     nothing could be checked: "));
+  CHECK(has(refused.out, "UNTRIED  coverage         nothing could be checked: "));
   CHECK(has(refused.out, "a label is 9, but there are 3 classes"));
 }
 
@@ -248,9 +248,9 @@ TEST_CASE(
   const auto apart = run_tenon({"check", op});
   CHECK(apart.code == 5);
   CHECK(has(apart.out, "PASSED   manifest"));
-  CHECK(has(
-      apart.out,
-      "UNTRIED  sparse       nothing could be checked: there is no kernel for cpu in any plugin"));
+  CHECK(has(apart.out,
+            "UNTRIED  sparse           nothing could be checked: there is no kernel for cpu in any "
+            "plugin"));
   CHECK(has(apart.out, " 0 failed, 0 crashed, "));
   CHECK(has(apart.err, "hint: add the plugin that has it with tenon --plugins DIR check ..."));
   const auto alone = run_tenon({"check", kernel});
@@ -284,9 +284,10 @@ TEST_CASE(
       run_tenon({"--plugins", fault("kernel_elsewhere"), "check", fault("kernels_of_two")});
   CAPTURE(two.out);
   CHECK(two.code == 5);
-  CHECK(has(two.out,
-            "bolt.missing\n  UNTRIED  manifest     nothing could be checked: no plugin has this "
-            "operator, for which kernels_of_two.so has"));
+  CHECK(
+      has(two.out,
+          "bolt.missing\n  UNTRIED  manifest         nothing could be checked: no plugin has this "
+          "operator, for which kernels_of_two.so has"));
   CHECK(has(two.out, " 1 untried; "));
   CHECK(has(two.err,
             "none of the plugins has the operator bolt.missing\nhint: add the plugin that has it "
