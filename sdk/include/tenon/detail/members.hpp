@@ -18,9 +18,9 @@
 #include "../call.hpp"
 #include "../compose.hpp"
 #include "../gradient.hpp"
+#include "../operator_class.hpp"
 #include "../prepare.hpp"
 #include "../version.hpp"
-#include "operator_class.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "../detail/names_of.hpp"
-#include "../detail/operator_class.hpp"
+#include "../operator_class.hpp"
 #include "../version.hpp"
 #include "../visit.hpp"
 #include "class_checks.hpp"

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstddef>
 
-#include "../infer.hpp"
-#include "../infer_storage.hpp"
-#include "../version.hpp"
+#include "infer.hpp"
+#include "infer_storage.hpp"
+#include "version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK {
