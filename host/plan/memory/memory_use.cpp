@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <tenon/host/failure.hpp>
 
 namespace tenon {
@@ -75,12 +76,10 @@ void Uses::find_sums() {
 }
 
 ValueId Uses::reused_value(const NodeRecord& node, ValueId value) const {
-  for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    const auto input = model_.edges[node.first_edge + i];
+  for (const auto input : std::span(model_.edges).subspan(node.first_edge, node.input_count))
     if (input != none && plan_.offset_of(input) >= 0 &&
         plan_.buffer_of[plan_.root[input]] == plan_.buffer_of[plan_.root[value]])
       return input;
-  }
   return none;
 }
 

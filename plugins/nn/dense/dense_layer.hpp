@@ -46,7 +46,7 @@ struct DenseLayer : Base {
     const tenon::Shape needed{hidden, features};
     io.require(fits(weight, needed), "weight is ", weight, " but data ", data, " needs ", needed);
     io.set_input("weight", needed);
-    if (!no_bias) io.set_input("bias", {hidden});
+    if (!no_bias) io.set_input("bias", tenon::Shape{hidden});
     io.set_output(0, output_shape(data, hidden));
   }
 

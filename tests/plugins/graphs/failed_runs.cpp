@@ -5,6 +5,7 @@
 #include <limits>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
+#include <tenon/host/udf.hpp>
 
 #include "failure_of.hpp"
 #include "graph/operators/optimizer.hpp"
@@ -45,7 +46,45 @@ void check_failed_run(const Graph& graph, const NamedTensors& inputs,
   }
 }
 
+/// An optimizer of an application, which refuses large gradients.
+struct CarefulDescent : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("weight - learning_rate * grad");
+    op.types({f32});
+    op.input("weight", "[n]");
+    op.input("grad", "[n]");
+    op.input("learning_rate", "scalar");
+    op.output("updated", "[n]");
+    op.inplace("weight", "updated");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const Call& call) const {
+    const auto grad = call.input<float>("grad");
+    if (grad[0] > 100) throw Error("the gradient is too large");
+    for (std::int64_t i = 0; i < grad.size(); ++i)
+      call.output<float>(0)[i] =
+          call.input<float>("weight")[i] - call.input<float>("learning_rate")[0] * grad[i];
+  }
+};
+
 }  // namespace
+
+TEST_CASE("failed runs: an optimizer of the application fails after one of Tenon's") {
+  StrictHost host(2);
+  static_cast<Host&>(host).add<CarefulDescent>("careful");
+  Graph graph(host);
+  const auto grad = graph.input("grad", f32, {1});
+  const auto first = graph.variable("first", vector_of({1})),
+             second = graph.variable("second", vector_of({1}));
+  const auto rate = graph.constant("rate", scalar(0.5F));
+  const auto step = graph.add("sgd", {first, grad, rate});
+  graph.update(first, step);
+  graph.update(second, graph.add("careful", {second, graph.add("add", {grad, step}), rate}));
+  graph.output("grad_again", grad);
+  Session session(graph, {.training = true});
+  CHECK(failure_of([&] { session.run({{"grad", vector_of({1000})}}); }).kind != 0);
+  CHECK(first_of(session.tensor("first")) == 1);
+}
 
 TEST_CASE("failed runs: an update fails after another one has succeeded") {
   StrictHost host(2);

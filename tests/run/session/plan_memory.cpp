@@ -15,6 +15,7 @@
 #include "../../probe_operators.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
+#include "run/session/memory_need.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
 #include "tensor/sparse/row_range.hpp"
@@ -293,4 +294,23 @@ TEST_CASE("plans of a session: a host's limit on memory") {
   CHECK(failure_of([&] {
           session.run(inputs, Destinations{{"y", {numbered_rows(2), Write::to}}});
         }).message.find(" and 0 B for its outputs") != std::string::npos);
+}
+
+TEST_CASE("plans of a session: memory of an output counts once, and not if it has a destination") {
+  MemoryHost host;
+  const auto needed = [&](int names, bool has_destination) {
+    Graph graph(host);
+    const auto y = graph.add("quadratic", {graph.input("x", f32, {256})}, {{"a", 1.0}});
+    for (int i = 0; i < names; ++i) graph.output("y" + std::to_string(i), y);
+    Session session(graph);
+    session.run({{"x", ones(f32, {256})}});
+    const auto& store = impl_of(session).plans;
+    Destinations destinations;
+    if (has_destination) destinations.emplace("y0", Destination{ones(f32, {256})});
+    const auto& plan = *store.all().begin()->second.plan;
+    return failure_of([&] { require_memory(plan, store.arenas(), destinations, 0, 1); }).message;
+  };
+  CHECK(needed(1, false).find("1.0 KiB for its outputs") != std::string::npos);
+  CHECK(needed(2, false).find("1.0 KiB for its outputs") != std::string::npos);
+  CHECK(needed(1, true).empty());
 }
