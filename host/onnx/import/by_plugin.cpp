@@ -4,55 +4,19 @@
 
 #include <algorithm>
 
+#include "onnx/form_mapping.hpp"
 #include "onnx/import/missing.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {
 namespace {
 
-AttributeValue from_elements(const Tensor& tensor) {
-  if (tensor.shape().rank() == 0 || tensor.size() == 1) {
-    if (tensor.dtype() == i64) {
-      if (tensor.shape().rank() == 0) return tensor.values<std::int64_t>()[0];
-    } else if (tensor.dtype() == f32) {
-      return static_cast<double>(tensor.values<float>()[0]);
-    } else if (tensor.dtype() == f64) {
-      return tensor.values<double>()[0];
-    } else if (tensor.dtype() == boolean) {
-      return tensor.values<bool>()[0];
-    } else if (tensor.dtype() == i32) {
-      return std::int64_t{tensor.values<std::int32_t>()[0]};
-    }
-  }
-  if (tensor.dtype() == i64)
-    return std::vector<std::int64_t>(tensor.values<std::int64_t>().begin(),
-                                     tensor.values<std::int64_t>().end());
-  if (tensor.dtype() == i32)
-    return std::vector<std::int64_t>(tensor.values<std::int32_t>().begin(),
-                                     tensor.values<std::int32_t>().end());
-  if (tensor.dtype() == f64)
-    return std::vector<double>(tensor.values<double>().begin(), tensor.values<double>().end());
-  if (tensor.dtype() == f32)
-    return std::vector<double>(tensor.values<float>().begin(), tensor.values<float>().end());
-  return tensor;
-}
-
-/// An input or attribute of a node, as named in errors.
-struct NodeField {
-  std::size_t input = 0;
-  std::string_view attribute{};
-  std::string text() const {
-    return attribute.empty() ? fmt::format("its input {}", input)
-                             : fmt::format("its attribute '{}'", attribute);
-  }
-};
-
 /// Applies one form to one node: either it becomes a call, or there is a reason why the form does
 /// not fit.
 class FormMatch {
  public:
   FormMatch(NodeImport& node, const OperatorInfo& info, const OnnxForm& form)
-      : node_(node), info_(info), form_(form) {}
+      : node_(node), info_(info), form_(form), mapping_(info, form) {}
 
   /// Empty if the form fits.
   std::string mismatch();
@@ -66,153 +30,102 @@ class FormMatch {
   }
   std::string map_inputs();
   std::string map_input(std::size_t i);
+  std::string map_attribute(const OnnxField& field, const AttributeValue& value);
   std::string map_attributes();
+  std::string map_absent();
   std::string map_outputs() const;
-  std::string set(const std::string& param, const AttributeValue& onnx_value,
-                  const NodeField& what);
-  std::string set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
-                         const NodeField& what);
 
   NodeImport& node_;
   const OperatorInfo& info_;
   const OnnxForm& form_;
+  FormMapping mapping_;
   Importer::Named inputs_;
   std::vector<std::pair<std::string, Tensor>> states_;
-  std::map<std::string, AttributeValue> params_;
+  FormMapping::Params params_;
   DType shared_ = unknown_dtype;  // of the inputs without declared dtypes
-  std::vector<std::string_view> used_;
 };
 
-// Stores numbers that float32 cannot represent as float64 tensors.
-std::string FormMatch::set(const std::string& param, const AttributeValue& onnx_value,
-                           const NodeField& what) {
-  const auto& declared = info_.params[static_cast<std::size_t>(info_.find_param(param))];
-  const auto* wide = std::get_if<Tensor>(&onnx_value.variant());
-  const bool is_number =
-      declared.kind != ParamKind::tensor && wide != nullptr && wide->dtype() == f64;
-  const auto tenon_value = form_.value_of(declared, is_number ? from_elements(*wide) : onnx_value);
-  if (!tenon_value)
-    return fmt::format("{} has a value that {} does not support", what.text(), info_.full_name());
-  params_.insert_or_assign(param, *tenon_value);
-  return {};
-}
-
-std::string FormMatch::set_halves(const OnnxForm::Halves& halves, const AttributeValue& value,
-                                  const NodeField& what) {
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&value.variant());
-  if (list == nullptr || list->size() % 2 != 0)
-    return what.text() + " is not a list of even length";
-  const auto middle = list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2);
-  const std::vector<std::int64_t> first(list->begin(), middle), second(middle, list->end());
-  if (halves.first == halves.second && first != second)
-    return what.text() + " differs between the two sides";
-  if (auto reason = set(halves.first, first, what); !reason.empty()) return reason;
-  return set(halves.second, second, what);
-}
-
 std::string FormMatch::map_input(std::size_t i) {
-  const NodeField what{i};
-  const auto num_inputs = form_.inputs.size();
-  const bool variadic = info_.variadic() && num_inputs > 0 && i + 1 >= num_inputs &&
-                        form_.inputs.back() == info_.inputs.back().name;
-  const std::string name = variadic ? form_.inputs.back() : i < num_inputs ? form_.inputs[i] : "";
-  if (!name.empty()) {
-    auto operand = node_.input(i);
-    const auto mask = form_.types.value_or(info_.types);
-    if (info_.find_input(name) < 0) {
-      if (!operand.known()) return what.text() + " must be known when the model is imported";
-      states_.emplace_back(name, operand.elements);
-      return {};
-    }
-    const auto& declared = info_.inputs[static_cast<std::size_t>(info_.find_input(name))];
-    if (!allows(declared.types.value_or(mask), node_.dtype(operand)))
-      return fmt::format("{} is {}, which {} does not support", what.text(),
-                         name_of(node_.dtype(operand)), info_.full_name());
-    if (!declared.types && shared_ != unknown_dtype && shared_ != node_.dtype(operand))
-      return fmt::format("{} is {}, but {} needs the other inputs' dtype, {}", what.text(),
-                         name_of(node_.dtype(operand)), info_.full_name(), name_of(shared_));
-    if (!declared.types) shared_ = node_.dtype(operand);
-    inputs_.emplace_back(name, std::move(operand));
+  const OnnxField field{i};
+  const auto name = mapping_.input_at(i);
+  const auto* mapping = mapping_.find(field);
+  if (name.empty() && mapping == nullptr)
+    return fmt::format("{} is not supported by {}", field.text(), info_.full_name());
+  auto operand = node_.input(i);
+  if (name.empty()) {
+    if (operand.known()) return mapping_.read(*mapping, value_of(operand.elements), params_);
+    node_.note_unknown();
+    if (mapping->second != nullptr)
+      return field.text() + " must be known when the model is imported";
+    return fmt::format(
+        "{} must be known when the model is imported, because it becomes parameter '{}'",
+        field.text(), mapping->param->name);
+  }
+  const auto at = info_.find_input(name);
+  if (at < 0) {
+    if (!operand.known()) return field.text() + " must be known when the model is imported";
+    states_.emplace_back(name, operand.elements);
     return {};
   }
-  for (const auto& as : form_.inputs_as)
-    if (as.place == i) {
-      const auto operand = node_.input(i);
-      if (!operand.known()) {
-        node_.note_unknown();
-        return fmt::format(
-            "{} must be known when the model is imported, because it becomes parameter '{}'",
-            what.text(), as.param);
-      }
-      return set(as.param, from_elements(operand.elements), what);
-    }
-  for (const auto& halves : form_.halves)
-    if (halves.place == i) {
-      const auto operand = node_.input(i);
-      if (!operand.known()) {
-        node_.note_unknown();
-        return fmt::format("{} must be known when the model is imported", what.text());
-      }
-      return set_halves(halves, from_elements(operand.elements), what);
-    }
-  return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
+  const auto& declared = info_.inputs[static_cast<std::size_t>(at)];
+  const auto dtype = node_.dtype(operand);
+  if (!allows(declared.types.value_or(form_.types.value_or(info_.types)), dtype))
+    return fmt::format("{} is {}, which {} does not support", field.text(), name_of(dtype),
+                       info_.full_name());
+  if (!declared.types && shared_ != unknown_dtype && shared_ != dtype)
+    return fmt::format("{} is {}, but {} needs the other inputs' dtype, {}", field.text(),
+                       name_of(dtype), info_.full_name(), name_of(shared_));
+  if (!declared.types) shared_ = dtype;
+  inputs_.emplace_back(name, std::move(operand));
+  return {};
 }
 
 std::string FormMatch::map_inputs() {
   for (std::size_t i = 0; i < node_.inputs(); ++i)
     if (node_.has(i))
       if (auto reason = map_input(i); !reason.empty()) return reason;
-  for (const auto& as : form_.inputs_as)
-    if (!node_.has(as.place) && as.absent)
-      if (auto reason = set(as.param, *as.absent, NodeField{as.place}); !reason.empty())
-        return reason;
   for (const auto& input : info_.inputs)
     if (!input.optional && !input.variadic && !input.weight.value_or(false) &&
         !is_connected(input.name))
       return fmt::format("input '{}' of {} is missing", input.name, info_.full_name());
-  for (const auto& without : form_.without)
-    if (!is_connected(without.input)) params_.insert_or_assign(without.param, without.value);
   return {};
+}
+
+std::string FormMatch::map_attribute(const OnnxField& field, const AttributeValue& value) {
+  const auto named = [&](const auto& entry) { return entry.name == field.attribute; };
+  if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named);
+      only != form_.only.end()) {
+    if (std::find(only->values.begin(), only->values.end(), value) != only->values.end()) return {};
+    return fmt::format("{} has a value that {} does not support", field.text(), info_.full_name());
+  }
+  if (const auto* mapping = mapping_.find(field)) return mapping_.read(*mapping, value, params_);
+  return fmt::format("{} is not supported by {}", field.text(), info_.full_name());
 }
 
 std::string FormMatch::map_attributes() {
   for (const auto& attribute : node_.node().attributes) {
-    const NodeField what{0, attribute.name};
+    const OnnxField field{{}, attribute.name};
     const auto* found = node_.attribute(attribute.name);
     if (found == nullptr) continue;
     const auto value = node_.value_of(*found);
-    const auto named = [&](const auto& entry) { return entry.name == attribute.name; };
     if (std::find(form_.ignored.begin(), form_.ignored.end(), attribute.name) !=
         form_.ignored.end())
       continue;
-    if (!value) return what.text() + " has a type that parameters do not support";
-    bool mapped = false;
-    if (const auto only = std::find_if(form_.only.begin(), form_.only.end(), named);
-        only != form_.only.end()) {
-      const auto same = [&](const AttributeValue& allowed) { return allowed == *value; };
-      if (std::none_of(only->values.begin(), only->values.end(), same))
-        return fmt::format("{} has a value that {} does not support", what.text(),
-                           info_.full_name());
-      mapped = true;
-    }
-    for (const auto& entry : form_.attributes)
-      if (named(entry)) {
-        mapped = true;
-        if (auto reason = set(entry.param, *value, what); !reason.empty()) return reason;
-      }
-    for (const auto& entry : form_.halves)
-      if (!entry.place && named(entry)) {
-        mapped = true;
-        if (auto reason = set_halves(entry, *value, what); !reason.empty()) return reason;
-      }
-    if (!mapped) return fmt::format("{} is not supported by {}", what.text(), info_.full_name());
+    if (!value) return field.text() + " has a type that parameters do not support";
+    if (auto reason = map_attribute(field, *value); !reason.empty()) return reason;
   }
-  for (const auto& entry : form_.attributes)
-    if (entry.absent && !params_.contains(entry.param))
-      if (auto reason = set(entry.param, *entry.absent, NodeField{0, entry.name}); !reason.empty())
+  return {};
+}
+
+// Sets the parameters that no field of the node holds, except for those with their defaults.
+std::string FormMatch::map_absent() {
+  for (const auto& mapping : mapping_.params())
+    if (mapping.absent != nullptr && !params_.contains(mapping.param->name))
+      if (auto reason = mapping_.read(mapping, *mapping.absent, params_); !reason.empty())
         return reason;
-  for (const auto& constant : form_.constants)
-    params_.insert_or_assign(constant.param, constant.value);
+  for (const auto& fixed : mapping_.fixed())
+    if (fixed.unless == nullptr || !is_connected(*fixed.unless))
+      params_.insert_or_assign(fixed.param->name, *fixed.value);
   for (const auto& output : info_.outputs)
     if (!output.count.empty())
       params_.emplace(output.count, static_cast<std::int64_t>(node_.node().outputs.size()));
@@ -221,9 +134,7 @@ std::string FormMatch::map_attributes() {
 
 std::string FormMatch::map_outputs() const {
   for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
-    if (node_.is_read(i) && (i >= form_.outputs.size() || form_.outputs[i].empty()) &&
-        !(form_.outputs.size() == 1 && info_.outputs.size() == 1 &&
-          !info_.outputs[0].count.empty()))
+    if (node_.is_read(i) && !mapping_.has_output(i))
       return fmt::format("its output {} is not supported by {}", i, info_.full_name());
   return {};
 }
@@ -231,6 +142,7 @@ std::string FormMatch::map_outputs() const {
 std::string FormMatch::mismatch() {
   if (auto reason = map_inputs(); !reason.empty()) return reason;
   if (auto reason = map_attributes(); !reason.empty()) return reason;
+  if (auto reason = map_absent(); !reason.empty()) return reason;
   return map_outputs();
 }
 
