@@ -167,28 +167,13 @@ struct Session::Impl {
   /// `fails_late`: what follows the plan's steps may fail.
   void back_up(Planned& planned, bool fails_late, const std::stop_token& stop);
   void back_up(const Tensor& changed);
+  /// Backs up destinations that the plan accumulates into.
+  void back_up_sums(const Plan& plan, const Destinations& destinations);
   void require_unchanged_files(const NamedTensors& inputs) const;
   bool repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
               const std::stop_token& stop);
   std::optional<NamedTensors> repeat(const NamedTensors& inputs, const std::stop_token& stop);
   void cache_quick_run(const NextStage& first, int stages);
-
-  // session_outputs.cpp
-  NamedTensors bind_outputs(Planned& planned, const NamedTensors& inputs,
-                            const Destinations& destinations);
-  void take_sparse_outputs(Execution& execution, NamedTensors& outputs);
-
-  // session_warnings.cpp
-  void warn_of_conversions(const SessionGraph& graph, const Plan& plan);
-  void warn_of_fallbacks(const SessionGraph& graph, const Plan& plan);
-  void warn_of_random_values();
-  void warn_of_capture(const Execution& execution);
 };
-
-/// Delivers outputs that no kernel could write to their destination: a second name of a value, an
-/// input that is an output, a sum that kernels cannot accumulate.
-/// Throws Failure (usage) for a destination that does not fit its output.
-void check_destinations(const Plan& plan, const Destinations& destinations);
-void deliver(const Destinations& destinations, NamedTensors& outputs);
 
 }  // namespace tenon

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <tenon/host/cast_storage.hpp>
+#include <utility>
 
 #include "io/listed.hpp"
 #include "plan/fallback_stage.hpp"
 #include "run/evaluation.hpp"
 #include "run/execution/overlaps.hpp"
+#include "run/session/run_outputs.hpp"
 #include "run/session/session_impl.hpp"
+#include "run/session/session_warnings.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
@@ -103,8 +106,9 @@ Planned Session::Impl::make(const NextStage& next, const Request& request) {
                         {options.training, options.keep_on_device, options.capture, request.devices,
                          now->requested_outputs(), options.optimize, graph->constants(), fuses(),
                          context.call.threads.count()});
-  warn_of_conversions(*graph, *plan);  // refuses them if the session is strict
-  warn_of_fallbacks(*graph, *plan);
+  // refuses conversions if the host is strict
+  warn_of_conversions(host().warnings, *plan, graphs.is_optimized(*graph));
+  warn_of_fallbacks(host().warnings, *graph, *plan);
   return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
 }
 
@@ -200,7 +204,9 @@ Planned& Session::Impl::prepare(NextStage& next, const NamedTensors& inputs,
     return request;
   });
   auto& execution = plans.execution_of(planned, context, destinations, host().options.memory_limit);
-  warn_of_random_values();
+  const auto random_variables = std::exchange(graphs.random_variables, {});
+  if (!options.training)
+    warn_of_random_values(host().warnings, model(), random_variables, options.seed);
   for (const auto& [value, tensor] : planned.evaluated) execution.set_tensor(value, tensor.abi());
   auto input = input_copies.begin();
   for (const auto& [value, type] : types) execution.set_tensor(value, (input++)->abi());

@@ -8,7 +8,9 @@
 #include "io/file_memory.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session/renamed_run.hpp"
+#include "run/session/run_outputs.hpp"
 #include "run/session/session_impl.hpp"
+#include "run/session/session_warnings.hpp"
 #include "run/session/watched_stop.hpp"
 
 namespace tenon {
@@ -90,6 +92,15 @@ void Session::Impl::back_up(Planned& planned, bool fails_late, const std::stop_t
     for (const auto value : execution.changes()) back_up(planned.graph->tensors[value]);
 }
 
+void Session::Impl::back_up_sums(const Plan& plan, const Destinations& destinations) {
+  if (!restores_sums) return;
+  const auto& model = plan.model();
+  for (const auto& [name, value] : model.outputs)
+    if (const auto requested = destinations.find(std::string(model.strings[name]));
+        requested != destinations.end() && requested->second.write == Write::add)
+      backup.save_destination(requested->second.tensor);
+}
+
 void Session::Impl::call_steps(Planned& planned, const Destinations& destinations,
                                const NamedTensors& outputs, const RunOptions& request) {
   auto& execution = *planned.execution;
@@ -122,7 +133,8 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
                                 const Destinations& destinations, const RunOptions& request,
                                 bool more) {
   auto& execution = *planned.execution;
-  auto outputs = bind_outputs(planned, inputs, destinations);
+  back_up_sums(*planned.plan, destinations);
+  auto outputs = bind_outputs(planned, inputs, destinations, options.keep_on_device);
   execution.set_step(step - 1);
   BackingFiles input_files;
   for (const auto& [name, tensor] : inputs) input_files.add(tensor);
@@ -132,7 +144,7 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
     call_steps(planned, destinations, outputs, request);
     end_copied_process();
     execution.finish();
-    warn_of_capture(execution);
+    warn_of_capture(host().warnings, execution);
   } catch (...) {
     execution.abandon();
     require_unchanged_files(
@@ -140,7 +152,7 @@ NamedTensors Session::Impl::run(Planned& planned, const NamedTensors& inputs,
     throw;
   }
   require_unchanged_files(inputs);
-  take_sparse_outputs(execution, outputs);
+  take_sparse_outputs(execution, options.keep_on_device, outputs);
   deliver(destinations, outputs);
   return outputs;
 }
@@ -329,7 +341,7 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
   const auto visit_stage = [&](Planned& planned, const NamedTensors& arguments, const Destinations&,
                                bool) {
     auto& execution = *planned.execution;
-    auto outputs = bind_outputs(planned, arguments, {});
+    auto outputs = bind_outputs(planned, arguments, {}, options.keep_on_device);
     execution.set_step(step - 1);
     back_up(planned, true, {});
     try {
@@ -344,7 +356,7 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
     execution.abandon();
     if (!found.empty())
       throw Found();  // later stages would depend on values that were not computed
-    take_sparse_outputs(execution, outputs);
+    take_sparse_outputs(execution, options.keep_on_device, outputs);
     return outputs;
   };
   try {

@@ -1,12 +1,11 @@
-// A session's warnings: missing kernels and their cost, and random weights.
+#include "run/session/session_warnings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "io/counted.hpp"
 #include "io/listed.hpp"
-#include "run/session/session_impl.hpp"
 
 namespace tenon {
 namespace {
@@ -46,7 +45,7 @@ std::string copies_for(const Plan& plan, NodeId id) {
 }  // namespace
 
 // Only conversions that the plan executes; names the first node that needs them.
-void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& plan) {
+void warn_of_conversions(Warnings& warnings, const Plan& plan, bool optimized) {
   const auto& model = plan.model();
   for (const auto& conversion : plan.graph.conversions) {
     if (plan.memory.readers[conversion.dense] == 0) continue;
@@ -54,9 +53,8 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
     const auto what = fmt::format("'{}' is converted from {} to dense, {}, because",
                                   value_label(model, conversion.value), storage,
                                   counted(conversion.bytes, "byte"));
-    auto& warnings = host().warnings;
     const auto reader = first_reader(plan, conversion.dense);
-    if (graphs.is_optimized(graph) &&
+    if (optimized &&
         model.rewritten_from.contains(reader))  // the nodes it replaced may have sparse kernels
       throw Failure(FailureKind::failed,
                     fmt::format("{} has no kernel for these storages", node_label(model, reader)));
@@ -79,7 +77,7 @@ void Session::Impl::warn_of_conversions(const SessionGraph& graph, const Plan& p
 
 // Names the first node of each operator that falls back to the CPU for lack of a kernel, and the
 // cost.
-void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& plan) {
+void warn_of_fallbacks(Warnings& warnings, const SessionGraph& graph, const Plan& plan) {
   const auto& model = graph.model();
   const auto& kernels = graph.kernels;
   std::vector<NodeId> nodes;
@@ -93,20 +91,20 @@ void Session::Impl::warn_of_fallbacks(const SessionGraph& graph, const Plan& pla
     if (why.empty()) continue;
     const auto work = work_label(model, model.nodes[id]);
     const auto copies = copies_for(plan, id);
-    host().warnings.once(fmt::format("{} on {}", work, kernels.device().name()),
-                         fmt::format("{}: runs on the CPU, not on {}: {}{}{}",
-                                     node_label(model, id), kernels.device().name(), why,
-                                     copies.empty() ? "" : "; copied for it: ", copies));
+    warnings.once(fmt::format("{} on {}", work, kernels.device().name()),
+                  fmt::format("{}: runs on the CPU, not on {}: {}{}{}", node_label(model, id),
+                              kernels.device().name(), why,
+                              copies.empty() ? "" : "; copied for it: ", copies));
   }
 }
 
 // Inference with random weights would look like a result.
-void Session::Impl::warn_of_random_values() {
-  const auto variables = std::exchange(graphs.random_variables, {});
-  if (options.training || variables.empty()) return;
-  const auto first = value_label(model(), variables.front());
+void warn_of_random_values(Warnings& warnings, const GraphModel& model,
+                           std::span<const ValueId> variables, std::uint64_t seed) {
+  if (variables.empty()) return;
+  const auto first = value_label(model, variables.front());
   const auto others = variables.size() - 1;
-  host().warnings.once(
+  warnings.once(
       fmt::format("random {} {}", first, others),
       fmt::format("'{}'{} no values, so the session initializes them randomly with seed {}: train "
                   "the graph, load a saved one, or initialize it",
@@ -114,14 +112,14 @@ void Session::Impl::warn_of_random_values() {
                   others == 0
                       ? " has"
                       : fmt::format(" and {} more variable{} have", others, others == 1 ? "" : "s"),
-                  options.seed));
+                  seed));
 }
 
 // The kernel does not fulfil its declaration; the run succeeded without captures.
-void Session::Impl::warn_of_capture(const Execution& execution) {
+void warn_of_capture(Warnings& warnings, const Execution& execution) {
   if (const auto failure = execution.capture_failure(); !failure.empty())
-    host().warnings.once("capture " + failure,
-                         "kernels cannot be captured and run one by one: " + failure);
+    warnings.once("capture " + failure,
+                  "kernels cannot be captured and run one by one: " + failure);
 }
 
 }  // namespace tenon

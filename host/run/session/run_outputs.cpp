@@ -1,14 +1,15 @@
-// The memory of a run's outputs.
+#include "run/session/run_outputs.hpp"
+
 #include <fmt/format.h>
 
 #include <string_view>
 #include <unordered_map>
 
-#include "run/session/session_impl.hpp"
 #include "tensor/add_elements.hpp"
 #include "tensor/tensor_device.hpp"
 
 namespace tenon {
+
 void check_destinations(const Plan& plan, const Destinations& destinations) {
   const auto& model = plan.model();
   if (destinations.empty()) return;
@@ -39,9 +40,8 @@ void check_destinations(const Plan& plan, const Destinations& destinations) {
   }
 }
 
-// Each run creates new outputs, which belong to the caller, except those with a destination.
-NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& inputs,
-                                         const Destinations& destinations) {
+NamedTensors bind_outputs(const Planned& planned, const NamedTensors& inputs,
+                          const Destinations& destinations, bool keep_on_device) {
   auto& execution = *planned.execution;
   const auto& plan = execution.plan();
   const auto& model = plan.model();
@@ -53,8 +53,6 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
     auto& tensor = made[value];
     const auto& record = model.values[value];
     const auto requested = destinations.find(std::string(model.strings[name]));
-    if (restores_sums && requested != destinations.end() && requested->second.write == Write::add)
-      backup.save_destination(requested->second.tensor);
     if (record.role == Role::output && plan.types()[value].storage != TENON_DENSE)
       continue;  // returned by the run
     if (!tensor && record.role == Role::output) {
@@ -74,14 +72,14 @@ NamedTensors Session::Impl::bind_outputs(Planned& planned, const NamedTensors& i
     } else if (!tensor) {
       tensor = record.role == Role::input ? inputs.at(std::string(model.strings[record.name]))
                                           : planned.graph->tensors.at(value).clone();
-      if (!options.keep_on_device) tensor = tensor.to("cpu");
+      if (!keep_on_device) tensor = tensor.to("cpu");
     }
     outputs.emplace(model.strings[name], tensor);
   }
   return outputs;
 }
 
-void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outputs) {
+void take_sparse_outputs(Execution& execution, bool keep_on_device, NamedTensors& outputs) {
   const auto& plan = execution.plan();
   const auto& model = plan.model();
   std::map<ValueId, Tensor> taken;
@@ -90,8 +88,7 @@ void Session::Impl::take_sparse_outputs(Execution& execution, NamedTensors& outp
       continue;
     auto& tensor = taken[value];
     if (!tensor) tensor = execution.take_sparse(value);
-    if (!options.keep_on_device && !model.strings[name].starts_with(for_later))
-      tensor = tensor.to("cpu");
+    if (!keep_on_device && !model.strings[name].starts_with(for_later)) tensor = tensor.to("cpu");
     outputs.emplace(model.strings[name], tensor);
   }
 }
