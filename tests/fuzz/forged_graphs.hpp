@@ -208,10 +208,11 @@ inline void run_guarded(Graph& graph, const std::vector<tenon_type>& types,
   }
   tenon::Session session(graph, options);
   const auto plan = [&] {
-    auto next = impl_of(session).first_stage({});
-    return impl_of(session)
-        .plan(next, [&](const auto&) { return tenon::Session::Impl::Request{given}; })
-        .plan;
+    auto& planner = impl_of(session).planner;
+    auto next = planner.first_stage({});
+    std::vector<tenon::ValueId> initialized;
+    const auto inputs_of = [&](const auto&) { return tenon::StageInputs{given}; };
+    return planner.plan(next, inputs_of, initialized).plan;
   }();
   // the memory of sparse outputs belongs to the host
   for (const auto& [name, id] : plan->model().outputs)

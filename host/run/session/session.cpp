@@ -36,11 +36,7 @@ Session::Impl::Impl(const Graph& source, SessionOptions user_options)
       graphs(host(),
              expanded(impl_of(graph).current,
                       find_device(options.device.empty() ? "cpu" : options.device)),
-             options,
-             [this](const SessionGraph& dropped) {
-               quick.reset();
-               plans.drop(dropped);
-             }),
+             options, [this](const SessionGraph& dropped) { planner.drop(dropped); }),
       files(graphs.last().tensors),
       context{.call = {.threads = host().threads,
                        .seed = options.seed,
@@ -83,6 +79,23 @@ Tensor Session::Impl::copy_of(ValueId value) const {
              : here;
 }
 
+Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
+  auto next = planner.first_stage({});
+  try {
+    auto& planned = planner.plan(
+        next,
+        [&](const RunStage& stage) {
+          return StageInputs{input_types(stage.graph->model(), shapes)};
+        },
+        initialized);
+    initialized.clear();
+    return planned;
+  } catch (...) {
+    roll_back();
+    throw;
+  }
+}
+
 Session::Session(const Graph& graph, SessionOptions options)
     : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options) {
@@ -103,7 +116,7 @@ bool Session::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> out
                            const std::stop_token& stop) {
   const Impl::Use use(*this);
   impl_->run_in_order(inputs, outputs, stop);
-  return impl_->quick != nullptr;  // for this run, whose outputs the plan determines
+  return impl_->planner.quick != nullptr;  // for this run, whose outputs the plan determines
 }
 
 std::string Session::first_non_finite(const NamedTensors& inputs) {

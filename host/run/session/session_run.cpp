@@ -6,6 +6,7 @@
 
 #include "io/crash/crash_handler.hpp"
 #include "io/file_memory.hpp"
+#include "run/execution/overlaps.hpp"
 #include "run/execution/step_walk.hpp"
 #include "run/session/renamed_run.hpp"
 #include "run/session/run_outputs.hpp"
@@ -45,8 +46,50 @@ Destinations destinations_in(const GraphModel& model, const Destinations& all) {
 
 }  // namespace
 
+Planned& Session::Impl::prepare(RunStage& next, const NamedTensors& inputs,
+                                const Destinations& destinations,
+                                std::vector<Tensor>& input_copies) {
+  std::map<ValueId, tenon_type> types;
+  auto& planned = planner.plan(
+      next,
+      [&](const RunStage& stage) {
+        auto request = stage_inputs(stage, inputs);
+        request.fused = !step_by_step;
+        request.destinations = &destinations;
+        input_copies = request.copies;
+        types = request.types;
+        return request;
+      },
+      initialized);
+  auto& execution = planner.execution_of(planned, destinations);
+  const auto random_variables = std::exchange(graphs.random_variables, {});
+  if (!options.training)
+    warn_of_random_values(host().warnings, model(), random_variables, options.seed);
+  for (const auto& [value, tensor] : planned.evaluated) execution.set_tensor(value, tensor.abi());
+  auto input = input_copies.begin();
+  for (const auto& [value, type] : types) execution.set_tensor(value, (input++)->abi());
+  return planned;
+}
+
+// In a fused group, each block is written before the next one is read.
+Planned& Session::Impl::prepare_for_overlaps(RunStage& next, const NamedTensors& inputs,
+                                             const Destinations& destinations,
+                                             std::vector<Tensor>& input_copies) {
+  auto& planned = prepare(next, inputs, destinations, input_copies);
+  overlapped = false;
+  if (destinations.empty() || planned.plan->graph.groups.empty()) return planned;
+  Overlaps overlaps(*planned.execution);
+  for (const auto input : planned.plan->model().inputs) overlaps.add(input, false);
+  for (const auto& [name, destination] : destinations)
+    if (destination.tensor) overlaps.add(destination.tensor, true);
+  if (!overlaps.any()) return planned;
+  const StepByStep each_node(*this);
+  overlapped = true;
+  return prepare(next, inputs, destinations, input_copies);
+}
+
 // Most graphs have one stage. Values for later stages are among a stage's outputs.
-NamedTensors Session::Impl::each_stage(NextStage next, const NamedTensors& inputs,
+NamedTensors Session::Impl::each_stage(RunStage next, const NamedTensors& inputs,
                                        const RunOptions& request, const Visit& visit) {
   NamedTensors arguments, outputs;
   throw_if_stop_requested(request.stop);
@@ -184,10 +227,7 @@ class Session::Impl::RunTransaction {
 void Session::Impl::roll_back() {
   backup.restore();
   if (initialized.empty()) return;
-  quick.reset();
-  plans.drop_readers(initialized);
-  for (auto* graph : graphs.all())
-    for (const auto value : initialized) graph->tensors[value] = Tensor();
+  planner.drop_values(initialized);
   initialized.clear();
 }
 
@@ -202,13 +242,13 @@ NamedTensors Session::Impl::run(const NamedTensors& inputs, const RunOptions& re
     return made;
   }
   int stages = 0;
-  const auto first = first_stage(request.outputs);
+  const auto first = planner.first_stage(request.outputs);
   auto made = run(first, inputs, request, stages);
   if (plain) cache_quick_run(first, stages);
   return made;
 }
 
-NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inputs,
+NamedTensors Session::Impl::run(const RunStage& first, const NamedTensors& inputs,
                                 const RunOptions& request, int& stages) {
   RunTransaction whole(*this);
   NamedTensors made;
@@ -221,11 +261,12 @@ NamedTensors Session::Impl::run(const NextStage& first, const NamedTensors& inpu
   return made;
 }
 
-Session::Impl::NextStage Session::Impl::restart(const NextStage& first, const NamedTensors& inputs,
-                                                const CannotResume& refused) {
+RunStage Session::Impl::restart(const RunStage& first, const NamedTensors& inputs,
+                                const CannotResume& refused) {
   roll_back();
-  auto original = original_stage(first.outputs);
-  plans.refuse(key_of(*first.stage, request_of(first, inputs)), original.stage);
+  auto request = stage_inputs(first, inputs);
+  request.fused = !step_by_step;
+  auto original = planner.fall_back(first, request);
   if (!refused.node.empty())
     throw Failure(FailureKind::failed,
                   fmt::format("the optimized graph does not accept the sizes that this run "
@@ -237,7 +278,7 @@ Session::Impl::NextStage Session::Impl::restart(const NextStage& first, const Na
 
 // Finished outputs are reported only once all stages have plans, because the run may restart until
 // then.
-NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensors& inputs,
+NamedTensors Session::Impl::run_stages(const RunStage& first, const NamedTensors& inputs,
                                        const RunOptions& request, int& stages) {
   stages = 0;
   std::vector<std::string> finished;
@@ -263,15 +304,15 @@ NamedTensors Session::Impl::run_stages(const NextStage& first, const NamedTensor
 bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                            const std::stop_token& stop) {
   const auto& now = graphs.up_to_date();  // may drop the cached run
-  if (!quick || FileMemory::any_mapped() || !quick->is_of(now) || !quick->fits(inputs, outputs) ||
-      !quick->has_no_overlap(inputs, outputs))
+  if (!planner.quick || FileMemory::any_mapped() || !planner.quick->is_of(now) ||
+      !planner.quick->fits(inputs, outputs) || !planner.quick->has_no_overlap(inputs, outputs))
     return false;
-  auto& execution = quick->bind(inputs, outputs);
+  auto& execution = planner.quick->bind(inputs, outputs);
   RunTransaction whole(*this);
   execution.set_step(step - 1);
   const WatchedStop watched(execution, stop);
   try {
-    back_up(quick->planned(), false, stop);
+    back_up(planner.quick->planned(), false, stop);
     execution.run_steps(stop);
     end_copied_process();
     execution.finish();
@@ -285,24 +326,24 @@ bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> out
 
 std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs,
                                                   const std::stop_token& stop) {
-  if (!quick || inputs.size() != quick->inputs().size()) return std::nullopt;
-  std::vector<Tensor> arguments, made(quick->outputs().size());
+  if (!planner.quick || inputs.size() != planner.quick->inputs().size()) return std::nullopt;
+  std::vector<Tensor> arguments, made(planner.quick->outputs().size());
   arguments.reserve(inputs.size());
-  for (const auto& binding : quick->inputs())
+  for (const auto& binding : planner.quick->inputs())
     if (const auto found = inputs.find(binding.name); found != inputs.end())
       arguments.push_back(found->second);
   if (!repeat(arguments, made, stop)) return std::nullopt;
   std::optional<NamedTensors> named(std::in_place);
   for (std::size_t i = 0; i < made.size(); ++i)
-    named->emplace(quick->outputs()[i].name, std::move(made[i]));
+    named->emplace(planner.quick->outputs()[i].name, std::move(made[i]));
   return named;
 }
 
 // `first`: what the run began with. The application may have changed constants since, and another
 // graph may be up to date now.
-void Session::Impl::cache_quick_run(const NextStage& first, int stages) {
+void Session::Impl::cache_quick_run(const RunStage& first, int stages) {
   if (is_plain() && stages == 1 && !overlapped && plans.last() != nullptr)
-    quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
+    planner.quick = QuickRun::of(*first.stage, *first.graph, *plans.last());
 }
 
 void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,
@@ -324,7 +365,7 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
     if (outputs[i])
       request.destinations.emplace(names.strings[names.outputs[i].first], Destination{outputs[i]});
   int stages = 0;
-  const auto first = first_stage({});
+  const auto first = planner.first_stage({});
   auto made = run(first, arguments, request, stages);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = made.at(std::string(names.strings[names.outputs[i].first]));
@@ -360,7 +401,7 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
     return outputs;
   };
   try {
-    const auto first = first_stage({});
+    const auto first = planner.first_stage({});
     try {
       each_stage(first, inputs, {}, visit_stage);
     } catch (const CannotResume& refused) {

@@ -1,0 +1,94 @@
+// Finds or makes the plans of a session's runs.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tenon/host/session.hpp>
+#include <vector>
+
+#include "run/session/plan_store.hpp"
+#include "run/session/quick_run.hpp"
+#include "run/session/session_graph.hpp"
+
+namespace tenon {
+
+/// A stage of a run, with its graph.
+struct RunStage {
+  SessionGraph* graph;
+  std::shared_ptr<const Stage> stage;
+  std::vector<std::string> outputs;  ///< requested by the run; empty: all
+};
+
+/// The properties of a run that determine the plan of a stage, with contiguous copies of the
+/// inputs, which live until the end of the run.
+struct StageInputs {
+  std::map<ValueId, tenon_type> types{};
+  std::map<ValueId, Device*> devices{};
+  Inference::Elements elements{};
+  std::vector<Tensor> copies{};
+  const Destinations* destinations = nullptr;  ///< of a run; null: the plan is not run
+  bool fused = true;  ///< fuse elementwise nodes; false: the plan has one step per node
+};
+
+/// Throws Failure for missing and unknown inputs, and for those that cannot determine a shape.
+StageInputs stage_inputs(const RunStage& next, const NamedTensors& inputs);
+
+/// Thrown if the original graph cannot continue where the optimized one stopped. `node`: one that
+/// has run and must not run twice in one run; empty: none.
+struct CannotResume {
+  std::string node;
+};
+
+/// Plans the stages of runs, and keeps the plans in a store. Threads: one at a time.
+class Planner {
+ public:
+  using InputsOf = std::function<StageInputs(const RunStage& stage)>;
+
+  /// The arguments outlive the planner.
+  Planner(Host::Impl& host, const SessionOptions& options, SessionGraphs& graphs, PlanStore& plans,
+          const ExecutionContext& context)
+      : host_(host), options_(options), graphs_(graphs), plans_(plans), context_(context) {}
+
+  /// The stage that a run of these outputs begins with.
+  RunStage first_stage(const std::vector<std::string>& outputs);
+  /// The plan of a stage. If the optimized graph cannot be planned, plans the rest of the original
+  /// one and sets `next` to it. Appends the variables and states that it initializes to
+  /// `initialized`. Throws Failure if the graph refuses the inputs, if a destination does not fit,
+  /// or if memory does not suffice, and CannotResume; none of them changes existing plans.
+  Planned& plan(RunStage& next, const InputsOf& inputs_of, std::vector<ValueId>& initialized);
+  /// The plan's execution; its memory is valid until another execution is requested. Throws Failure
+  /// (failed) if memory does not suffice.
+  Execution& execution_of(Planned& planned, const Destinations& destinations);
+  /// Returns the first stage of the original graph, with which later runs of such inputs begin.
+  RunStage fall_back(const RunStage& first, const StageInputs& inputs);
+
+  /// Drops all plans of a graph.
+  void drop(const SessionGraph& graph);
+  /// Drops the elements of variables and states, and the plans that read them: the run that
+  /// initialized them failed.
+  void drop_values(std::span<const ValueId> values);
+
+  std::unique_ptr<QuickRun> quick;  ///< for the plan requested last; null: none
+
+ private:
+  struct CannotPlan;
+
+  RunStage original_stage(const std::vector<std::string>& outputs);
+  PlanStore::Key key_of(const Stage& stage, const StageInputs& inputs) const;
+  bool fuses(const StageInputs& inputs) const { return !options_.debug && inputs.fused; }
+  Planned& find_or_make(const RunStage& next, const StageInputs& inputs,
+                        std::vector<ValueId>& initialized);
+  Planned make(const RunStage& next, const StageInputs& inputs, std::vector<ValueId>& initialized);
+  std::shared_ptr<const Stage> rest_of_original(const RunStage& optimized);
+
+  Host::Impl& host_;
+  const SessionOptions& options_;
+  SessionGraphs& graphs_;
+  PlanStore& plans_;
+  const ExecutionContext& context_;
+  std::uint64_t stage_count_ = 0;
+};
+
+}  // namespace tenon
