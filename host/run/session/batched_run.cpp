@@ -6,6 +6,7 @@
 
 #include "io/counted.hpp"
 #include "run/session/renamed_run.hpp"
+#include "run/session/run_transaction.hpp"
 #include "run/session/session_impl.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/sparse/row_range.hpp"
@@ -208,32 +209,13 @@ Rows begin(Session::Impl& session, const NamedTensors& inputs, std::int64_t batc
   return rows;
 }
 
-/// Groups runs of the session: if commit() is not called, all changes are rolled back.
-class BatchTransaction {
- public:
+/// The transaction of all batches.
+struct BatchTransaction {
   explicit BatchTransaction(Session::Impl& session)
-      : session_(session), backup_(session.streams), step_(session.step) {
-    session_.batches = &backup_;
-  }
-  ~BatchTransaction() {
-    session_.batches = nullptr;
-    if (committed_) {
-      session_.initialized.clear();
-      return;
-    }
-    session_.roll_back();
-    backup_.restore();
-    session_.step = step_;
-  }
-  BatchTransaction(const BatchTransaction&) = delete;
-  BatchTransaction& operator=(const BatchTransaction&) = delete;
-  void commit() { committed_ = true; }
+      : backup(session.streams), whole(session.planner, backup, session.step) {}
 
- private:
-  Session::Impl& session_;
-  StateBackup backup_;
-  const std::uint64_t step_;
-  bool committed_ = false;
+  StateBackup backup;
+  RunTransaction whole;
 };
 
 NamedTensors on_cpu(NamedTensors outputs) {
@@ -241,15 +223,15 @@ NamedTensors on_cpu(NamedTensors outputs) {
   return outputs;
 }
 
-NamedTensors run_all(Session::Impl& session, const Rows& rows, std::int64_t batch,
-                     const RunOptions& options) {
-  if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options));
+NamedTensors run_all(Session::Impl& session, RunTransaction& whole, const Rows& rows,
+                     std::int64_t batch, const RunOptions& options) {
+  if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options, &whole));
   auto request = options;
-  Joined joined(session.run(rows.between(0, batch), request), rows.rows);
+  Joined joined(session.run(rows.between(0, batch), request, &whole), rows.rows);
   for (auto begin = batch; begin < rows.rows; begin += batch) {
     const auto end = std::min(begin + batch, rows.rows);
     request.destinations = joined.between(begin, end);
-    joined.add(session.run(rows.between(begin, end), request));
+    joined.add(session.run(rows.between(begin, end), request, &whole));
   }
   return joined.take();
 }
@@ -258,8 +240,9 @@ NamedTensors run_in_batches(Session::Impl& session, const NamedTensors& inputs, 
                             const RunOptions& options, const Shard& shard) {
   BatchTransaction runs(session);
   const Rows rows = begin(session, inputs, batch, options, shard);
-  auto outputs = rows.outputs.empty() ? run_all(session, rows, batch, options) : rows.outputs;
-  runs.commit();
+  auto outputs =
+      rows.outputs.empty() ? run_all(session, runs.whole, rows, batch, options) : rows.outputs;
+  runs.whole.commit();
   return outputs;
 }
 
@@ -275,10 +258,10 @@ void run_each_batch(Session::Impl& session, const NamedTensors& inputs, std::int
   else
     do {
       const auto end = std::min(processed + batch, rows.rows);
-      take(on_cpu(session.run(rows.between(processed, end), options)), rows.rows);
+      take(on_cpu(session.run(rows.between(processed, end), options, &runs.whole)), rows.rows);
       processed = end;
     } while (processed < rows.rows);
-  runs.commit();
+  runs.whole.commit();
 }
 
 }  // namespace

@@ -1,100 +1,12 @@
-#include <fmt/format.h>
-
+// The public functions of Session.
 #include <algorithm>
 
-#include "device/devices.hpp"
-#include "graph/composed/expansion.hpp"
 #include "graph/rewrite/subgraph.hpp"
 #include "io/owners.hpp"
 #include "run/session/optimized_graph.hpp"
 #include "run/session/session_impl.hpp"
 
 namespace tenon {
-namespace {
-
-SessionOptions checked(SessionOptions options) {
-  const auto refuse = [](const std::string& what, const std::string& hint = {}) {
-    throw Failure(FailureKind::usage, what, hint);
-  };
-  if (options.plans < 1)
-    refuse(fmt::format("SessionOptions::plans is {} but must be at least 1", options.plans));
-  if (options.precision != f32 && options.precision != bf16)
-    refuse(fmt::format("SessionOptions::precision is {} but must be float32 or bfloat16",
-                       name_of(options.precision)));
-  if (options.debug && (options.profile || !options.trace.empty()))
-    refuse(fmt::format("a session cannot {} and debug its runs at the same time",
-                       options.profile ? "profile" : "trace"),
-           "set only one of the two options");
-  return options;
-}
-
-}  // namespace
-
-Session::Impl::Impl(const Graph& source, SessionOptions user_options)
-    : graph(impl_of(source).completed()),
-      options(checked(std::move(user_options))),
-      graphs(host(),
-             expanded(impl_of(graph).current,
-                      find_device(options.device.empty() ? "cpu" : options.device)),
-             options, [this](const SessionGraph& dropped) { planner.drop(dropped); }),
-      files(graphs.last().tensors),
-      context{.call = {.threads = host().threads,
-                       .seed = options.seed,
-                       .training = options.training,
-                       .log = &host().kernel_log,
-                       .host = &host_table(),
-                       .error = &error},
-              .streams = &streams,
-              .constant_weights = options.constant_weights,
-              .session = this},
-      plans(options.plans, options.plan_memory) {
-  BackingFiles(graphs.snapshot()->tensors.of(model())).require_unchanged();
-}
-
-Session::Impl::Use::Use(const Session& session)
-    : OneThread::Use(
-          impl_of(session).used, "the session",
-          "use one session per thread: sessions of one graph share what they do not change") {}
-
-const Tensor& Session::Impl::tensor(ValueId value) const {
-  static const Tensor empty;
-  if (value == none) throw Failure(FailureKind::usage, "an empty value has no elements");
-  const auto role = model().values[value].role;
-  if (role == Role::output || role == Role::input)
-    throw Failure(
-        FailureKind::usage,
-        fmt::format("'{}' is {}, but a session stores only variables, states and constants",
-                    value_label(model(), value),
-                    role == Role::input ? "an input" : "computed by a node"),
-        "make the value an output of the graph; run() returns it");
-  return graphs.last().tensors[value];
-}
-
-Tensor Session::Impl::copy_of(ValueId value) const {
-  const auto& stored = tensor(value);
-  if (!stored) return stored;
-  const Tensor here = stored.to("cpu");
-  return here.stored_values().data() == stored.stored_values().data() && changes(value)
-             ? here.clone()
-             : here;
-}
-
-Planned& Session::Impl::plan(const std::map<std::string, Shape>& shapes) {
-  auto next = planner.first_stage({});
-  try {
-    auto& planned = planner.plan(
-        next,
-        [&](const RunStage& stage) {
-          return StageInputs{input_types(stage.graph->model(), shapes)};
-        },
-        initialized);
-    initialized.clear();
-    return planned;
-  } catch (...) {
-    roll_back();
-    throw;
-  }
-}
 
 Session::Session(const Graph& graph, SessionOptions options)
     : impl_(std::make_unique<Impl>(graph, std::move(options))) {}

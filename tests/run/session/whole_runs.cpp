@@ -214,25 +214,6 @@ TEST_CASE("whole runs: outputs are finished once, also in a run of several stage
   }
 }
 
-/// w * x with a weight of x's shape.
-struct Weighted : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("w * x");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.input("w", "[n]").weight();
-    op.output("y", "[n]");
-  }
-  void infer(Infer& io) const {
-    io.set_input("w", io.input(0).shape);
-    io.set_output(0, io.input(0).shape);
-  }
-  void forward(const Call& call) const {
-    for (std::int64_t i = 0; i < call.output<float>(0).size(); ++i)
-      call.output<float>(0)[i] = call.input<float>(0)[i] * call.input<float>(1)[i];
-  }
-};
-
 // x through an operator, along with a constant that optimization computes once.
 static Graph optimizable(Host& host, const char* op) {
   Graph graph(host);
