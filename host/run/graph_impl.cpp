@@ -12,6 +12,19 @@ namespace tenon {
 const GraphModel& model_of(const Graph& graph) {
   return impl_of(graph).model();
 }
+
+GraphModel& edit_model(Graph& graph) {
+  return impl_of(graph).edit().model;
+}
+
+ValueId id_of(const Graph& graph, Value value) {
+  return impl_of(graph).id_of(value);
+}
+
+void set_tensors(Graph& graph, const std::function<Tensor(ValueId)>& tensor_of) {
+  impl_of(graph).set_tensors(tensor_of);
+}
+
 namespace {
 
 std::uint32_t new_identity() {

@@ -12,6 +12,7 @@
 #include "run/calls/eager_call.hpp"
 #include "run/control_flow/control_flow.hpp"
 #include "run/host_impl.hpp"
+#include "run/impl_access.hpp"
 #include "run/session/optimized_graph.hpp"
 
 namespace tenon {
@@ -76,6 +77,18 @@ PluginSet& Host::Impl::plugins() {
     plugin_set.scan_defaults(default_plugins());
   });
   return plugin_set;
+}
+
+PluginSet& plugins_of(Host& host) {
+  return impl_of(host).plugins();
+}
+
+Threads& threads_of(Host& host) {
+  return impl_of(host).threads;
+}
+
+Warnings& warnings_of(Host& host) {
+  return impl_of(host).warnings;
 }
 
 Host::Host(HostOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}

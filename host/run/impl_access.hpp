@@ -1,14 +1,18 @@
-// Access to the implementation of public handles, for the host's own code and its tests.
+// Access to what public handles contain, for the host's own code and its tests.
 #pragma once
+#include <functional>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 
+#include "graph/model.hpp"
 #include "run/one_thread.hpp"
 
 namespace tenon {
 
-struct GraphModel;
+class PluginSet;
+class Threads;
+class Warnings;
 
 struct ImplAccess {
   static Graph::Impl& of(const Graph& graph) { return deref(graph.impl_, "the graph"); }
@@ -30,5 +34,15 @@ inline Session::Impl& impl_of(const Session& session) {
 
 /// The graph as plain data; valid until the graph is edited.
 const GraphModel& model_of(const Graph& graph);
+/// The graph for any edit; invalidates references to its previous contents.
+GraphModel& edit_model(Graph& graph);
+/// The value's id in this graph. Throws Failure (usage) for a value of another graph.
+ValueId id_of(const Graph& graph, Value value);
+/// Sets the tensor of each value for which `tensor_of` returns one.
+void set_tensors(Graph& graph, const std::function<Tensor(ValueId)>& tensor_of);
+
+PluginSet& plugins_of(Host& host);  ///< with the default folders scanned
+Threads& threads_of(Host& host);
+Warnings& warnings_of(Host& host);
 
 }  // namespace tenon

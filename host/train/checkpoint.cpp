@@ -9,8 +9,10 @@
 #include "io/counted.hpp"
 #include "io/utf8.hpp"
 #include "plugin/operator_history.hpp"
-#include "run/graph_impl.hpp"
+#include "plugin/plugin_set.hpp"
+#include "run/impl_access.hpp"
 #include "run/shared_values.hpp"
+#include "run/warnings.hpp"
 #include "tensor/add_elements.hpp"
 
 namespace tenon {
@@ -109,7 +111,7 @@ std::string outline_of(const GraphModel& model, const NodeRecord& node) {
 
 void add_record(Graph& graph, const Session& update, const std::vector<TrainedVariable>& trained,
                 const TrainerOptions& options, std::int64_t examples, TrainingRecord where) {
-  auto& model = impl_of(graph).edit().model;
+  auto& model = edit_model(graph);
   where.optimizer = find_optimizer(graph.host(), options.optimizer)->full_name();
   where.parameters = parameters_of(SharedValues(update).graph(), trained.front());
   where.seed = options.seed;
@@ -139,7 +141,7 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
   };
   auto& host = checkpoint.host();
   const auto optimizer = find_optimizer(host, options.optimizer);
-  const auto there = impl_of(host).plugins().find({.name = record->optimizer}).name;
+  const auto there = plugins_of(host).find({.name = record->optimizer}).name;
   if (there != optimizer->full_name())
     differ("optimizer", record->optimizer, optimizer->full_name());
   differ("optimizer parameters", parameters_text(todays_parameters(record->parameters, *optimizer)),
@@ -162,7 +164,7 @@ void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std
         "{}: the checkpoint has {} {}, but this training has {}: training continues, but the "
         "results will differ",
         path.string(), name, printable(there), found->second);
-    impl_of(checkpoint.host()).warnings.once(what, what);
+    warnings_of(checkpoint.host()).once(what, what);
   }
 }
 

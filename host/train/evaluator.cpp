@@ -6,7 +6,7 @@
 
 #include "graph/name_mapping.hpp"
 #include "graph/requested_outputs.hpp"
-#include "run/graph_impl.hpp"
+#include "run/impl_access.hpp"
 #include "run/one_thread.hpp"
 #include "train/batches.hpp"
 #include "train/tally.hpp"
@@ -28,7 +28,7 @@ Graph measured(const Graph& graph, const EvaluatorOptions& options) {
   const auto loss = options.loss.empty() ? Value() : named_value(own, options.loss, "loss");
   const auto scores = options.scores.empty() ? Value() : named_value(own, options.scores, "scores");
   if (!loss.empty()) require_loss(own, loss, options.loss);
-  impl_of(own).edit().model.clear_outputs();
+  edit_model(own).clear_outputs();
   if (!loss.empty()) own.output(loss_output, loss);
   if (!scores.empty()) own.output(scores_output, scores);
   return own;

@@ -8,8 +8,8 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/host/launcher.hpp>
 
-#include "run/host_impl.hpp"
 #include "run/impl_access.hpp"
+#include "run/warnings.hpp"
 
 namespace tenon {
 
@@ -91,9 +91,9 @@ bool Processes::can_add_on(const std::string& device) {
                                     [](const std::string& reason) { return !reason.empty(); });
     if (first == reasons.end()) return true;
     if (rank_ == 0 && device != "cpu")
-      impl_of(host_).warnings.once("sums on the CPU",
-                                   fmt::format("gradients are added on the CPU: rank {}: {}",
-                                               first - reasons.begin(), *first));
+      warnings_of(host_).once("sums on the CPU",
+                              fmt::format("gradients are added on the CPU: rank {}: {}",
+                                          first - reasons.begin(), *first));
     return false;
   };
   const auto attempt = [&](auto&& work) {

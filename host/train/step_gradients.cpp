@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "run/host_impl.hpp"
+#include "run/impl_access.hpp"
 #include "tensor/finite.hpp"
 #include "train/micro_batches.hpp"
 #include "train/tally.hpp"
@@ -211,7 +211,7 @@ std::string StepGradients::not_finite(const NamedTensors& sums) const {
   std::vector<Tensor> values;
   for (const auto& one : gradient_graph_.trained)
     values.push_back(sums.at(one.gradient).stored_values());
-  const auto wrong = first_non_finite(values, impl_of(gradient_graph_.graph.host()).threads);
+  const auto wrong = first_non_finite(values, threads_of(gradient_graph_.graph.host()));
   if (wrong < 0) return {};
   return fmt::format("the gradient of '{}' is not finite",
                      gradient_graph_.trained[static_cast<std::size_t>(wrong)].variable);

@@ -13,7 +13,7 @@
 #include "graph/model.hpp"
 #include "graph/name_mapping.hpp"
 #include "io/counted.hpp"
-#include "run/graph_impl.hpp"
+#include "run/impl_access.hpp"
 #include "run/one_thread.hpp"
 #include "run/shared_values.hpp"
 #include "tensor/finite.hpp"
@@ -44,7 +44,7 @@ bool has_tensors(const Graph& graph) {
 Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& options) {
   const BackingFiles files(model_of(graph).tensors);
   auto own = graph.clone();
-  impl_of(own).edit().model.training.reset();
+  edit_model(own).training.reset();
   own.initialize(options.seed);
   if (!has_tensors(own)) {
     Session session(own, {.seed = options.seed,
@@ -54,7 +54,7 @@ Graph initialized(const Graph& graph, Batches& batches, const TrainerOptions& op
     session.run(batches.take(0, 0));
     own = session.graph();
   }
-  impl_of(own).set_tensors([&](ValueId id) {
+  set_tensors(own, [&](ValueId id) {
     const auto& value = model_of(own).values[id];
     return value.role == Role::variable && value.tensor != none
                ? model_of(own).tensors[value.tensor].clone()
@@ -257,7 +257,7 @@ struct Trainer::Impl {
   // Copies the tensors that the next step changes.
   Graph graph_now() const {
     auto graph = forward.clone();
-    impl_of(graph).set_tensors([&](ValueId id) {
+    set_tensors(graph, [&](ValueId id) {
       const auto& value = model_of(forward).values[id];
       const bool changes = value.role == Role::variable || value.role == Role::state;
       return changes && value.tensor != none ? model_of(forward).tensors[value.tensor].clone()

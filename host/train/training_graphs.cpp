@@ -11,7 +11,7 @@
 #include "graph/name_mapping.hpp"
 #include "graph/parameters.hpp"
 #include "io/listed.hpp"
-#include "run/graph_impl.hpp"
+#include "run/impl_access.hpp"
 #include "train/gradient_buckets.hpp"
 #include "train/optimizer.hpp"
 #include "train/tally.hpp"
@@ -42,9 +42,9 @@ std::vector<std::string> inputs_of(const Graph& graph) {
 /// one.
 std::string give_out(Graph& graph, const std::string& name, Value value, std::size_t first) {
   const auto& outputs = model_of(graph).outputs;
-  const auto found = std::find_if(
-      outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
-      [id = impl_of(graph).id_of(value)](const auto& output) { return output.second == id; });
+  const auto found =
+      std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(first), outputs.end(),
+                   [id = id_of(graph, value)](const auto& output) { return output.second == id; });
   if (found != outputs.end()) return std::string(model_of(graph).strings[found->first]);
   auto output = free_name(model_of(graph), name);
   graph.output(output, value);
@@ -150,7 +150,7 @@ GradientGraph make_gradient_graph(const Graph& forward, const NamedTensors& batc
   const auto scores =
       options.scores.empty() ? Value() : named_value(graph, options.scores, "scores");
   require_loss(graph, loss, options.loss);
-  impl_of(graph).edit().model.clear_outputs();  // drops what steps do not need
+  edit_model(graph).clear_outputs();  // drops what steps do not need
   graph.output(loss_output, loss);
   if (!scores.empty()) graph.output(scores_output, scores);
   GradientOptions how;
