@@ -27,7 +27,7 @@ Graph graph_with(Host& host, const char* op) {
   return graph;
 }
 
-/// What a planner and transactions need of a session.
+/// The parts of a session that planners and transactions need.
 struct SessionParts {
   explicit SessionParts(const Graph& graph)
       : host(impl_of(graph.host())),
