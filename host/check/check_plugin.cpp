@@ -20,7 +20,7 @@
 #include "graph/operators/storage_operators.hpp"
 #include "graph/parameters.hpp"
 #include "io/child.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 #include "plugin/library_location.hpp"
 #include "plugin/operator_name.hpp"
 #include "run/host_impl.hpp"

@@ -12,7 +12,7 @@
 
 #include "device/device.hpp"
 #include "device/devices.hpp"
-#include "io/readable_bytes.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 

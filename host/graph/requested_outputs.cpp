@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "graph/name_mapping.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,5 @@
-// Addresses of mapped files, readable from a signal handler.
+// Addresses of mapped files, readable from a signal handler, and the handling of SIGBUS for pages
+// that are gone.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -49,5 +50,14 @@ class MappedRange {
   std::atomic<int> descriptor_ = -1;
   std::atomic<const void*> owner_ = nullptr;
 };
+
+/// Returns whether the address is in one of our mapped files; if so, it now reads as zeros, and
+/// FileMemory::require_unchanged() reports that. A SIGBUS handler calls this first with si_addr and
+/// returns if it is true. Async-signal-safe; preserves errno.
+bool repair_mapping(const void* address) noexcept;
+
+/// Installs a SIGBUS handler that calls repair_mapping(); for other addresses and senders, the
+/// previous handler is called. Further calls in the same process do nothing.
+void install_mapping_guard();
 
 }  // namespace tenon

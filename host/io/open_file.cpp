@@ -55,4 +55,14 @@ bool OpenFile::is_at(const std::filesystem::path& path) const {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  if (error) return path;
+  fs::path normal = whole.lexically_normal();
+  const bool is_different_file = fs::exists(whole, error) && !fs::equivalent(whole, normal, error);
+  return is_different_file ? whole : normal;
+}
+
 }  // namespace tenon

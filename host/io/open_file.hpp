@@ -1,4 +1,4 @@
-// Files opened for reading, with readable errors.
+// Files opened for reading, with readable errors, and paths for messages.
 #pragma once
 #include <sys/stat.h>
 
@@ -37,5 +37,9 @@ class OpenFile {
   int descriptor_ = -1;
   struct stat status_ {};
 };
+
+/// Returns the path as absolute, without `.` and `..`, unless a symbolic link before a `..` would
+/// make that a different file.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 }  // namespace tenon

@@ -2,6 +2,8 @@
 #pragma once
 #include <nettle/sha2.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,13 +19,27 @@ class Sha256 {
     sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
   }
   /// Returns the digest of everything added, in hexadecimal. Must be the last call.
-  std::string hexadecimal();
+  std::string hexadecimal() {
+    static constexpr const char* digits = "0123456789abcdef";
+    std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+    sha256_digest(&state_, digest.size(), digest.data());
+    std::string text;
+    for (const auto byte : digest) {
+      text += digits[byte >> 4];
+      text += digits[byte & 15];
+    }
+    return text;
+  }
 
  private:
   sha256_ctx state_{};
 };
 
 /// Returns whether the text is 64 digits of 0-9 and a-f.
-bool is_sha256(std::string_view text);
+inline bool is_sha256(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == std::size_t{2} * SHA256_DIGEST_SIZE &&
+         std::all_of(text.begin(), text.end(), is_digit);
+}
 
 }  // namespace tenon

@@ -14,7 +14,7 @@
 #include "device/float_modes.hpp"
 #include "device/memory.hpp"
 #include "device/usable_cores.hpp"
-#include "io/readable_bytes.hpp"
+#include "io/counted.hpp"
 #include "io/system_reason.hpp"
 #include "isolate/message.hpp"
 #include "isolate/shared_memory.hpp"

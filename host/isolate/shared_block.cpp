@@ -9,8 +9,8 @@
 #include <string>
 #include <tenon/host/failure.hpp>
 
+#include "io/counted.hpp"
 #include "io/memory_file.hpp"
-#include "io/readable_bytes.hpp"
 #include "io/system_reason.hpp"
 #include "isolate/mapping.hpp"
 

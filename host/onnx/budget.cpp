@@ -1,7 +1,7 @@
 #include "onnx/budget.hpp"
 
 #include "file/tenon/refuse_file.hpp"
-#include "io/readable_bytes.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::onnx {
 

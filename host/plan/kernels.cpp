@@ -5,11 +5,22 @@
 #include "device/devices.hpp"
 #include "graph/inference/inference.hpp"
 #include "graph/parameters.hpp"
-#include "io/processor.hpp"
 #include "plan/reorder.hpp"
 
 namespace tenon {
 namespace {
+
+// The CPU's vector capabilities, for messages.
+const char* describe_processor() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bf16")) return "a CPU with AVX512-BF16";
+  if (__builtin_cpu_supports("avx512f")) return "a CPU with AVX-512 and no AVX512-BF16";
+  if (__builtin_cpu_supports("avx2")) return "a CPU with AVX2 and no AVX-512";
+  return "an x86-64 CPU without AVX2";
+#else
+  return "this CPU";
+#endif
+}
 
 // Returns why a node of this operator cannot run on this type of device; empty if it can.
 std::string placement_fault(const LoadedOperator& op, std::int32_t device_type, bool backward) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "io/counted.hpp"
-#include "io/readable_bytes.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plan/plan.hpp"
 #include "plan/reorder.hpp"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "graph/name_mapping.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 namespace {

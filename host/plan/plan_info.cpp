@@ -10,7 +10,6 @@
 #include "graph/inference/inference.hpp"
 #include "graph/inference/operator_inference.hpp"
 #include "io/counted.hpp"
-#include "io/listed.hpp"
 #include "isolate/isolated_plugin.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan/passes.hpp"

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "io/absolute_path.hpp"
+#include "io/open_file.hpp"
 #include "plugin/catalog_builder.hpp"
 #include "plugin/discovery/plugin_folder.hpp"
 #include "plugin/discovery/same_plugin.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tenon/host/catalog.hpp>
 
-#include "io/absolute_path.hpp"
+#include "io/open_file.hpp"
 
 namespace tenon {
 

@@ -6,7 +6,7 @@
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/failure.hpp>
 
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 #include "serve/served_dtype.hpp"
 
 namespace tenon::serve {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "io/owners.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
 

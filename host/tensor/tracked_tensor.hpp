@@ -1,7 +1,9 @@
 // Tracks who may write a tensor's elements, so that data that a session derived from them is not
 // used after they change.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <tenon/host/tensor.hpp>
 
 namespace tenon {
@@ -39,5 +41,15 @@ struct TrackedTensor {
   /// Sum of the versions of all tensors of this process: if it is unchanged, so are all versions.
   static std::uint64_t all_versions();
 };
+
+/// Returns whether at least `count` pointers own the object. If not, the writes of threads that
+/// dropped theirs are visible to the caller: use_count() alone does not acquire them, copying the
+/// pointer does.
+template <class T>
+bool has_owners(const std::shared_ptr<T>& pointer, std::size_t count) {
+  if (static_cast<std::size_t>(pointer.use_count()) >= count) return true;
+  [[maybe_unused]] const auto acquired = pointer;
+  return false;
+}
 
 }  // namespace tenon

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "failure_of.hpp"
-#include "io/readable_bytes.hpp"
+#include "io/counted.hpp"
 
 using namespace tenon;
 

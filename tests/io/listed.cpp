@@ -1,9 +1,9 @@
-#include "io/listed.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "io/counted.hpp"
 
 using tenon::listed;
 

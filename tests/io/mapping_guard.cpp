@@ -1,6 +1,4 @@
 // Pages of mapped files that are gone.
-#include "io/mapping_guard.hpp"
-
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,6 +7,7 @@
 
 #include "failure_of.hpp"
 #include "io/file_memory.hpp"
+#include "io/mapped_range.hpp"
 #include "temporary_folder.hpp"
 
 using tenon::FileMemory;

@@ -17,7 +17,6 @@
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
-#include "io/listed.hpp"
 
 namespace tenon::cli {
 namespace {

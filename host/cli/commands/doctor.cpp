@@ -16,7 +16,6 @@
 #include "cli/print/json_text.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
-#include "io/readable_bytes.hpp"
 
 namespace tenon::cli {
 namespace {

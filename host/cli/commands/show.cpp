@@ -22,7 +22,6 @@
 #include "io/atomic_file.hpp"
 #include "io/child.hpp"
 #include "io/counted.hpp"
-#include "io/readable_bytes.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
 

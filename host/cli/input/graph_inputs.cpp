@@ -10,7 +10,7 @@
 
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -12,7 +12,6 @@
 #include "file/array/npz.hpp"
 #include "file/array/svmlight.hpp"
 #include "io/counted.hpp"
-#include "io/listed.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/sparse/row_range.hpp"
 

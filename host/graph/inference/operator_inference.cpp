@@ -11,7 +11,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "graph/composition.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 #include "io/utf8.hpp"
 #include "plugin/plugin_call.hpp"
 #include "tensor/element_count.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "io/crash/crash_memory.hpp"
-#include "io/crash/forked_slots.hpp"
 #include "io/crash/signal_stack.hpp"
 
 namespace tenon {

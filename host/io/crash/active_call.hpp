@@ -186,4 +186,7 @@ class CallRecords {
   void* memory_;
 };
 
+/// Must be called first in the copy: gives its threads new slots in private memory.
+void detach_from_original() noexcept;
+
 }  // namespace tenon

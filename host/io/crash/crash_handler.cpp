@@ -13,11 +13,11 @@
 #include <tenon/host/crash.hpp>
 
 #include "io/at_end.hpp"
+#include "io/crash/active_call.hpp"
 #include "io/crash/fault_access.hpp"
-#include "io/crash/forked_slots.hpp"
 #include "io/crash/signal_stack.hpp"
 #include "io/crash/watched_process.hpp"
-#include "io/mapping_guard.hpp"
+#include "io/mapped_range.hpp"
 
 // AddressSanitizer's leak check, which it runs at exit(); null in programs without it.
 extern "C" __attribute__((weak)) void

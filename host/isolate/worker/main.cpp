@@ -20,7 +20,7 @@
 #include <system_error>
 #include <thread>
 
-#include "io/loaded_file_name.hpp"
+#include "io/memory_file.hpp"
 #include "isolate/worker/conversation.hpp"
 #include "isolate/worker/crash.hpp"
 #include "isolate/worker/limits.hpp"

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "io/counted.hpp"
-#include "io/listed.hpp"
 #include "onnx/import/node_import.hpp"
 
 namespace tenon::onnx {

@@ -11,7 +11,7 @@
 
 #include "device/float_modes.hpp"
 #include "io/crash/crash_handler.hpp"
-#include "io/loaded_file_name.hpp"
+#include "io/memory_file.hpp"
 #include "io/utf8.hpp"
 #include "plugin/loading/loader_message.hpp"
 #include "plugin/plugin_error.hpp"

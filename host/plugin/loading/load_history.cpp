@@ -11,8 +11,8 @@
 #include <system_error>
 #include <tenon/host/failure.hpp>
 
-#include "io/absolute_path.hpp"
 #include "io/atomic_file.hpp"
+#include "io/open_file.hpp"
 #include "io/utf8.hpp"
 #include "plugin/loading/user_folders.hpp"
 

@@ -8,7 +8,7 @@
 #include "device/available_memory.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
-#include "io/readable_bytes.hpp"
+#include "io/counted.hpp"
 
 namespace tenon {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "graph/rewrite/subgraph.hpp"
-#include "io/owners.hpp"
 #include "run/session/optimized_graph.hpp"
 #include "run/session/session_impl.hpp"
+#include "tensor/tracked_tensor.hpp"
 
 namespace tenon {
 
