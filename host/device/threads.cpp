@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "device/float_modes.hpp"
-#include "device/usable_cores.hpp"
+#include "device/process_limits.hpp"
 #include "io/crash/active_call.hpp"
 
 // ThreadSanitizer functions; null in programs without it.

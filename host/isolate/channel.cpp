@@ -13,7 +13,7 @@
 
 #include "device/float_modes.hpp"
 #include "device/memory.hpp"
-#include "device/usable_cores.hpp"
+#include "device/process_limits.hpp"
 #include "io/counted.hpp"
 #include "io/system_reason.hpp"
 #include "isolate/message.hpp"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <tenon/operator.hpp>
 
-#include "tensor/transposed_copy.hpp"
+#include "tensor/strided_copy.hpp"
 
 namespace tenon {
 namespace {

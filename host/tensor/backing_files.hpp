@@ -1,8 +1,11 @@
 // Tracks the mapped files that tensors refer to, to detect whether they changed during use.
 #pragma once
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <tenon/host/tensor.hpp>
+#include <utility>
 #include <vector>
 
 #include "io/file_memory.hpp"
@@ -42,7 +45,18 @@ class BackingFiles {
   }
 
  private:
-  void look_up(const Tensor& tensor);
+  // Consecutive tensors are usually in the same file, so the last one is checked first.
+  void look_up(const Tensor& tensor) {
+    if (!tensor) return;
+    const auto& abi = tensor.abi();
+    if (abi.dense.device_type != TENON_CPU) return;
+    for (const void* const begin :
+         std::initializer_list<const void*>{abi.dense.data, abi.indices, abi.row_starts}) {
+      auto file = begin == nullptr ? nullptr : FileMemory::at(begin);
+      if (file != nullptr && std::find(files_.rbegin(), files_.rend(), file) == files_.rend())
+        files_.push_back(std::move(file));
+    }
+  }
 
   std::vector<std::shared_ptr<const FileMemory>> files_;
 };

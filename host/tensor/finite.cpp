@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "device/current_device.hpp"
+#include "device/device.hpp"
 #include "device/mark_non_finite.hpp"
 #include "tensor/tensor_device.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "io/counted.hpp"
 #include "tensor/number_fits.hpp"
-#include "tensor/sparse/row_range.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {

@@ -9,7 +9,7 @@
 #include <tenon/random.hpp>
 
 #include "io/counted.hpp"
-#include "tensor/sparse/csr_rows.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {

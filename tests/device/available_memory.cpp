@@ -1,12 +1,11 @@
 // Memory available to a process, parsed from the text of system files.
-#include "device/available_memory.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <map>
 
 #include "../memory/address_space_limit.hpp"
+#include "device/process_limits.hpp"
 
 using tenon::available_memory;
 

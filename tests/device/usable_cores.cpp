@@ -1,12 +1,11 @@
 // Cores that a process may use, parsed from cgroup files, and from its actual affinity mask.
-#include "device/usable_cores.hpp"
-
 #include <doctest/doctest.h>
 #include <sched.h>
 
 #include <map>
 #include <thread>
 
+#include "device/process_limits.hpp"
 #include "device/threads.hpp"
 
 using tenon::cpu_quota;

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "plan/fusion/extents.hpp"
+#include "plan/fusion/fused_group.hpp"
 
 namespace {
 

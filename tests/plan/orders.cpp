@@ -1,6 +1,6 @@
-#include "plan/memory/orders.hpp"
-
 #include <doctest/doctest.h>
+
+#include "plan/memory/greedy.hpp"
 
 TEST_CASE("orders: by size, by breadth") {
   using Order = std::vector<std::uint32_t>;

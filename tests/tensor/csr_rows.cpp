@@ -1,11 +1,10 @@
-#include "tensor/sparse/csr_rows.hpp"
-
 #include <doctest/doctest.h>
 
 #include <random>
 #include <tenon/host/cast_storage.hpp>
 
 #include "expanded.hpp"
+#include "tensor/sparse/rows.hpp"
 
 using namespace tenon;
 

@@ -1,7 +1,7 @@
 // CudaDevice: copies.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/failure.hpp"
-#include "device/current_device.hpp"
+#include "device/device.hpp"
 
 namespace tenon {
 

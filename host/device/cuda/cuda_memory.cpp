@@ -1,7 +1,6 @@
 // CudaDevice: memory.
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/failure.hpp"
-#include "device/current_device.hpp"
 #include "device/device.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"

@@ -13,7 +13,7 @@
 #include "file/array/svmlight.hpp"
 #include "io/counted.hpp"
 #include "tensor/number_fits.hpp"
-#include "tensor/sparse/row_range.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include "file/array/npz.hpp"
 #include "graph/inference/type.hpp"
 #include "tensor/backing_files.hpp"
-#include "tensor/widened.hpp"
+#include "tensor/exact_cast.hpp"
 
 namespace tenon {
 namespace {

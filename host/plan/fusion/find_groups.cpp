@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plan/fusion/extents.hpp"
+#include "plan/fusion/fused_group.hpp"
 #include "tensor/kernel_function.hpp"
 
 namespace tenon {

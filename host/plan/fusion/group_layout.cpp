@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "device/memory.hpp"
-#include "plan/fusion/extents.hpp"
+#include "plan/fusion/fused_group.hpp"
 
 namespace tenon {
 namespace {

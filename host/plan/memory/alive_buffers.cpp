@@ -1,6 +1,6 @@
 #include "plan/memory/alive_buffers.hpp"
 
-#include "plan/memory/orders.hpp"
+#include "plan/memory/greedy.hpp"
 
 namespace tenon {
 

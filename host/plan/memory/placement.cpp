@@ -4,7 +4,6 @@
 
 #include "plan/memory/free_list.hpp"
 #include "plan/memory/greedy.hpp"
-#include "plan/memory/orders.hpp"
 
 namespace tenon {
 namespace {

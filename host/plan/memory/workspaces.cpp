@@ -1,4 +1,4 @@
-#include "device/current_device.hpp"
+#include "device/device.hpp"
 #include "graph/inference/inference.hpp"
 #include "plan/passes.hpp"
 

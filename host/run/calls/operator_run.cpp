@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "device/current_device.hpp"
+#include "device/device.hpp"
 #include "device/devices.hpp"
 #include "device/fault.hpp"
 #include "graph/composition.hpp"

@@ -11,7 +11,7 @@
 #include "plugin/operator_name.hpp"
 #include "run/control_flow/owned_subgraph.hpp"
 #include "tensor/add_elements.hpp"
-#include "tensor/sparse/row_range.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {

@@ -10,7 +10,7 @@
 #include "graph/inference/type.hpp"
 #include "io/counted.hpp"
 #include "run/control_flow/subgraph.hpp"
-#include "tensor/sparse/row_range.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 

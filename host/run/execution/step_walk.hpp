@@ -2,7 +2,7 @@
 #pragma once
 #include <stop_token>
 
-#include "device/current_device.hpp"
+#include "device/device.hpp"
 #include "io/crash/active_call.hpp"
 #include "run/execution/execution.hpp"
 

@@ -9,8 +9,8 @@
 #include "run/session/run_transaction.hpp"
 #include "run/session/session_impl.hpp"
 #include "tensor/backing_files.hpp"
-#include "tensor/sparse/row_range.hpp"
-#include "tensor/widened.hpp"
+#include "tensor/exact_cast.hpp"
+#include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "device/available_memory.hpp"
 #include "device/devices.hpp"
 #include "device/memory.hpp"
+#include "device/process_limits.hpp"
 #include "io/counted.hpp"
 
 namespace tenon {

@@ -18,7 +18,7 @@
 #include "run/session/memory_need.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
-#include "tensor/sparse/row_range.hpp"
+#include "tensor/sparse/rows.hpp"
 
 using namespace tenon;
 

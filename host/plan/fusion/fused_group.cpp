@@ -1,4 +1,4 @@
-#include "plan/fusion/extents.hpp"
+#include "plan/fusion/fused_group.hpp"
 
 #include <algorithm>
 #include <numeric>
