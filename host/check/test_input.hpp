@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
+#include <tenon/host/tensor.hpp>
 #include <vector>
 
 #include "check/samples/parameter_sets.hpp"
@@ -75,5 +76,11 @@ std::string describe_call(const OperatorInfo& info, std::span<const tenon_type> 
 inline std::string describe_sample(const OperatorInfo& info, const TestInput& sample) {
   return describe_call(info, sample.types.inputs, sample.attributes);
 }
+
+/// A dense tensor of these numbers in row-major order.
+Tensor elements_in(const std::vector<double>& numbers, DType dtype, const Shape& shape);
+/// Returns the tensor itself if the dtype matches, else a dense copy with the nearest values;
+/// complex numbers become their real parts in real dtypes.
+Tensor elements_in(const Tensor& tensor, DType dtype);
 
 }  // namespace tenon::checks

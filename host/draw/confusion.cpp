@@ -8,7 +8,7 @@
 
 #include "draw/xml_text.hpp"
 #include "io/counted.hpp"
-#include "train/accuracy.hpp"
+#include "train/tally.hpp"
 
 namespace tenon {
 namespace {

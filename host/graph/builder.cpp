@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "graph/declarations.hpp"
-#include "graph/inference/dim_name.hpp"
 #include "graph/inference/inference.hpp"
+#include "graph/inference/type.hpp"
 #include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "io/counted.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "graph/joined_texts.hpp"
+#include "graph/strings.hpp"
 
 namespace tenon {
 namespace {

@@ -11,7 +11,7 @@
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 
-#include "graph/joined_texts.hpp"
+#include "graph/strings.hpp"
 #include "graph/table_parameter.hpp"
 #include "io/utf8.hpp"
 #include "plugin/operator_history.hpp"

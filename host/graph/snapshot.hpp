@@ -1,7 +1,9 @@
 // A graph as shared by its handle, its clones and its sessions.
 #pragma once
 #include <mutex>
+#include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor.hpp>
+#include <utility>
 #include <vector>
 
 #include "graph/binding.hpp"
@@ -18,7 +20,19 @@ class KernelTensors {
   KernelTensors& operator=(const KernelTensors&) = delete;
 
   /// Indexed by value; empty for values without elements. Pass the same `model` every time.
-  const std::vector<Tensor>& of(const GraphModel& model) const;
+  const std::vector<Tensor>& of(const GraphModel& model) const {
+    std::call_once(converted_, [&] {
+      std::vector<Tensor> tensors(model.values.size());
+      for (ValueId id = 0; id < tensors.size(); ++id) {
+        if (model.values[id].tensor == none) continue;
+        const auto& tensor = model.tensors[model.values[id].tensor];
+        tensors[id] =
+            tensor.storage() == Storage::dense ? tensor : cast_storage(tensor, tensor.storage());
+      }
+      tensors_ = std::move(tensors);
+    });
+    return tensors_;
+  }
 
  private:
   mutable std::once_flag converted_;

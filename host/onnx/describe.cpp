@@ -1,14 +1,20 @@
 // Implementation of tenon::onnx::describe().
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
 #include <tenon/host/host.hpp>
 #include <tenon/host/onnx.hpp>
 
-#include "onnx/budget.hpp"
-#include "onnx/distinct_names.hpp"
+#include "io/open_file.hpp"
+#include "io/system_reason.hpp"
 #include "onnx/dtype.hpp"
-#include "onnx/first_bytes.hpp"
+#include "onnx/fields.hpp"
 #include "onnx/import/missing.hpp"
+#include "onnx/memory.hpp"
 #include "onnx/model.hpp"
-#include "onnx/operators.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -109,6 +115,37 @@ void describe_values(const Model& model, ModelInfo& info) {
 
 std::vector<std::string> texts(List<std::string_view> views) {
   return {views.begin(), views.end()};
+}
+
+/// Returns up to 16 bytes. Throws Failure (file) if the file cannot be read.
+std::string first_bytes(const std::filesystem::path& path) {
+  const auto file = OpenFile::for_reading(path);
+  std::string bytes(16, '\0');
+  const auto count = ::pread(file.descriptor(), bytes.data(), bytes.size(), 0);
+  if (count < 0) throw file_failure("read", path, system_reason(errno));
+  bytes.resize(static_cast<std::size_t>(count));
+  return bytes;
+}
+
+/// Whether these are the first bytes of a .tenon file.
+bool is_tenon_start(std::string_view bytes) {
+  return bytes.starts_with("\x89TENON");
+}
+
+/// Whether these can be the first bytes of an ONNX model: a ModelProto field with its proper wire
+/// type. Text never matches: graph.json begins with a brace, which is not such a field.
+bool is_model_start(std::string_view bytes) {
+  using namespace field::model;
+  constexpr unsigned char varint = 0, length_delimited = 2;
+  constexpr unsigned char starts[] = {ir_version << 3U | varint,
+                                      producer_name << 3U | length_delimited,
+                                      producer_version << 3U | length_delimited,
+                                      domain << 3U | length_delimited,
+                                      model_version << 3U | varint,
+                                      graph << 3U | length_delimited,
+                                      opset_import << 3U | length_delimited};
+  return bytes.size() > 1 && std::find(std::begin(starts), std::end(starts),
+                                       static_cast<unsigned char>(bytes[0])) != std::end(starts);
 }
 
 }  // namespace

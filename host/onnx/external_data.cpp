@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <vector>
 
-#include "file/tenon/refuse_file.hpp"
 #include "io/system_reason.hpp"
 #include "onnx/wire.hpp"
 

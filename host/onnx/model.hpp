@@ -7,9 +7,10 @@
 #include <memory>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "file/tenon/tenon_file.hpp"
-#include "onnx/arena.hpp"
+#include "onnx/memory.hpp"
 
 namespace tenon::onnx {
 
@@ -205,5 +206,22 @@ void for_each_node(List<proto::Node> nodes, const Visit& visit) {
     }
   }
 }
+
+/// Fills Model::functions_by_name. Throws Failure (file) if two functions have the same domain,
+/// name and overload.
+void index_functions(Model& model);
+/// Throws Failure (file) with the call path if a function calls itself, directly or through others.
+void refuse_cycles(const Model& model);
+
+/// All nodes of one operator, that is, of one domain, type and overload.
+struct OperatorUse {
+  /// in file order: the main graph with its subgraphs, then the functions
+  const proto::Node* first;
+  std::size_t count;
+};
+
+/// All operators that the model uses, sorted by domain, type and overload. The importer checks all
+/// of them up front, so that everything missing is reported at once.
+std::vector<OperatorUse> operators_of(const Model& model);
 
 }  // namespace tenon::onnx

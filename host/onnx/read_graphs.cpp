@@ -1,6 +1,6 @@
 // Reads nodes, graphs and functions.
-#include "onnx/distinct_names.hpp"
 #include "onnx/fields.hpp"
+#include "onnx/memory.hpp"
 #include "onnx/reader.hpp"
 
 namespace tenon::onnx {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "onnx/fields.hpp"
-#include "onnx/functions.hpp"
 #include "onnx/model.hpp"
 #include "onnx/reader.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "file/tenon/refuse_file.hpp"
+#include "io/system_reason.hpp"
 
 namespace tenon::onnx {
 

@@ -15,9 +15,8 @@
 #include "io/sha256.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
-#include "pack/pack_file.hpp"
 #include "pack/pack_list.hpp"
-#include "plugin/loading/user_folders.hpp"
+#include "plugin/library_location.hpp"
 #include "run/host_impl.hpp"
 #include "run/impl_access.hpp"
 

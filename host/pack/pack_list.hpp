@@ -1,5 +1,9 @@
-// pack.json, the first member of a pack, which lists the others.
+// pack.json, the first member of a pack, which lists the others, and the untrusted file of a pack.
 #pragma once
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/host/pack.hpp>
@@ -24,5 +28,11 @@ PackList read_pack_list(std::string_view text, const std::string& label);
 
 /// Returns whether the name is `graph.tenon` or a plain file name in plugins/.
 bool is_member_name(std::string_view name);
+
+/// SHA-256 of the file's bytes. `on_chunk` receives each hashed chunk, in order: a caller that
+/// copies in it has the hash of its copy, whatever happens to the file meanwhile. Throws Failure
+/// (file).
+std::string sum_of_pack(const std::filesystem::path& path,
+                        const std::function<void(std::span<const std::byte>)>& on_chunk = {});
 
 }  // namespace tenon

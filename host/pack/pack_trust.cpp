@@ -10,7 +10,6 @@
 #include "io/sha256.hpp"
 #include "io/system_reason.hpp"
 #include "io/utf8.hpp"
-#include "pack/pack_file.hpp"
 #include "pack/pack_list.hpp"
 
 namespace tenon {

@@ -1,5 +1,5 @@
-// The location of the host's library and of the files installed with it, such as the probe program
-// and the bundled plugins.
+// The locations of the host's library, of the files installed with it, such as the probe program
+// and the bundled plugins, and of the user's folders.
 #pragma once
 #include <filesystem>
 #include <vector>
@@ -20,5 +20,13 @@ std::vector<std::filesystem::path> default_plugins();
 
 /// Returns whether the file is in the folder of the plugins that come with Tenon.
 bool is_bundled(const std::filesystem::path& plugin);
+
+/// $XDG_CACHE_HOME/tenon, else $HOME/.cache/tenon; empty if neither variable is an absolute path.
+std::filesystem::path user_cache_folder();
+/// $XDG_CONFIG_HOME/tenon, else $HOME/.config/tenon.
+std::filesystem::path user_config_folder();
+
+/// Creates the folder and its parents with access for the user only. Returns false if that fails.
+bool create_user_folder(const std::filesystem::path& folder);
 
 }  // namespace tenon

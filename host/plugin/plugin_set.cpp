@@ -10,7 +10,7 @@
 
 #include "io/open_file.hpp"
 #include "plugin/catalog_builder.hpp"
-#include "plugin/discovery/plugin_folder.hpp"
+#include "plugin/discovery/candidate.hpp"
 #include "plugin/discovery/same_plugin.hpp"
 #include "plugin/file_records.hpp"
 #include "plugin/missing_operators.hpp"

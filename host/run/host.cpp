@@ -5,8 +5,7 @@
 #include <tenon/host/host.hpp>
 
 #include "device/devices.hpp"
-#include "graph/gradient/gradient_operators.hpp"
-#include "graph/operators/storage_operators.hpp"
+#include "graph/operators/host_operators.hpp"
 #include "plugin/library_location.hpp"
 #include "run/builtin_operators.hpp"
 #include "run/calls/eager_call.hpp"

@@ -1,6 +1,7 @@
-// The folder of a model's version, and how the server and `tenon triton` (before it gives the
-// folder its final name) open it.
+// The folder of a model's version, how the server and `tenon triton` (before it gives the folder
+// its final name) open it, and the model's config.pbtxt, in protobuf's text format.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -8,6 +9,8 @@
 #include <string>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
+
+#include "serve/signature.hpp"
 
 namespace tenon::serve {
 
@@ -37,5 +40,14 @@ struct OpenModel {
 /// A folder without plugins_folder, which was made by hand, is opened with the installed plugins
 /// and those in TENON_PLUGIN_PATH. Throws Failure.
 OpenModel open_model(const std::filesystem::path& version, HostOptions options);
+
+struct ConfigChoices {
+  std::string name;
+  std::int64_t max_batch = 0;  ///< maximum rows of a run; 0: no batching
+  int instances = 1;
+  Parameters parameters;
+};
+
+std::string config_text(const ConfigChoices& choices, const Signature& signature);
 
 }  // namespace tenon::serve

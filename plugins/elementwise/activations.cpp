@@ -1,8 +1,7 @@
 // Other activation functions.
 #include <tenon/elementwise.hpp>
 
-#include "../shared/gelu.hpp"
-#include "../shared/sigmoid.hpp"
+#include "../shared/activation_formulas.hpp"
 
 struct Sigmoid : tenon::Elementwise {
   static constexpr void describe(auto& op) {

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "saturate.hpp"
-#include "whole_division.hpp"
 #include "wrapping.hpp"
 
 struct Add : tenon::Elementwise {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "../shared/argument_numbers.hpp"
+#include "../shared/order.hpp"
 #include "../shared/rules.hpp"
-#include "../shared/sort_keys.hpp"
 
 struct TopK : tenon::Operator {
   std::int64_t k = 1, axis = -1;

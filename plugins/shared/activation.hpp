@@ -5,8 +5,7 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/elementwise/for_each.hpp>
 
-#include "gelu.hpp"
-#include "sigmoid.hpp"
+#include "activation_formulas.hpp"
 
 enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
 

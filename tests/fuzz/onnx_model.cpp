@@ -1,7 +1,7 @@
 // Arbitrary bytes as an ONNX model: it is read, or a Failure says what is wrong. A model that was
 // read is described, and its tensors' elements are read, but no external data file.
 #include "accepts.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/model.hpp"
 #include "onnx/tensor_data.hpp"
 #include "target.hpp"
 

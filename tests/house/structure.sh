@@ -28,7 +28,7 @@ done
 
 # The program uses the library like any application. Only these are compiled into it, as in
 # host/CMakeLists.txt.
-in_program=" serve/config_text.hpp serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/system_reason.hpp io/utf8.hpp "
+in_program=" serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/system_reason.hpp io/utf8.hpp "
 
 includes() {  # file:line:<name> or file:line:"name" of every include in these files
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
@@ -66,7 +66,7 @@ done < <(includes "${sources[@]}")
 # the program.
 while IFS=: read -r file line text; do
   fault "$file:$line: only the program may mention its options: write a hint that suits applications; host/cli/print/report.cpp adds the option"
-done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/loader_rules\.cpp:)' || true)
+done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/system_loader\.cpp:)' || true)
 
 # The SDK may use the standard library, itself, CUDA's headers, and the loader's dladdr() for
 # plugin_folder().

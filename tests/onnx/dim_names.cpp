@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "../failure_of.hpp"
-#include "graph/inference/dim_name.hpp"
+#include "graph/inference/type.hpp"
 #include "imported.hpp"
 #include "run/graph_impl.hpp"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "../failure_of.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/model.hpp"
 #include "onnx/tensor_data.hpp"
 #include "onnx_bombs.hpp"
 #include "onnx_bytes.hpp"

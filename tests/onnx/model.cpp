@@ -1,11 +1,13 @@
 // Every field that is read, from hand-written bytes.
+#include "onnx/model.hpp"
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
-#include "onnx/operators.hpp"
 #include "onnx_bytes.hpp"
 
 using namespace onnx_bytes;

@@ -12,7 +12,7 @@
 #include "../probe_operators.hpp"
 #include "pack/pack_list.hpp"
 #include "pack/packed.hpp"
-#include "plugin/loading/loader_rules.hpp"
+#include "plugin/loading/system_loader.hpp"
 
 namespace {
 

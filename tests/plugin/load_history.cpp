@@ -8,7 +8,7 @@
 #include <map>
 #include <tenon/host/trust.hpp>
 
-#include "plugin/loading/user_folders.hpp"
+#include "plugin/library_location.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;

@@ -1,7 +1,7 @@
 // Conversion of the system loader's messages.
-#include "plugin/loading/loader_message.hpp"
-
 #include <doctest/doctest.h>
+
+#include "plugin/loading/system_loader.hpp"
 
 using namespace tenon;
 

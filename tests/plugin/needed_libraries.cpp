@@ -12,8 +12,8 @@
 #include "failure_of.hpp"
 #include "plugin/folder_of_faults.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
-#include "plugin/loading/loader_rules.hpp"
 #include "plugin/loading/private_copy.hpp"
+#include "plugin/loading/system_loader.hpp"
 
 using namespace tenon;
 

@@ -8,7 +8,6 @@
 #include <tenon/host/trust.hpp>
 
 #include "failure_of.hpp"
-#include "serve/config_text.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon::serve;

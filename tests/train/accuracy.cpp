@@ -1,8 +1,7 @@
-#include "train/accuracy.hpp"
-
 #include <doctest/doctest.h>
 
 #include "failure_of.hpp"
+#include "train/tally.hpp"
 
 using namespace tenon;
 

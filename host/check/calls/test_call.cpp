@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "check/calls/call_memory.hpp"
-#include "check/element_conversion.hpp"
+#include "check/test_input.hpp"
 #include "graph/composition.hpp"
 #include "graph/initialize.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "check/calls/test_call.hpp"
 #include "check/check.hpp"
-#include "check/element_conversion.hpp"
 #include "check/precision.hpp"
+#include "check/test_input.hpp"
 #include "io/counted.hpp"
 
 namespace tenon::checks {

@@ -8,7 +8,7 @@
 #include <tenon/host/failure.hpp>
 
 #include "check/calls/test_call.hpp"
-#include "check/element_conversion.hpp"
+#include "check/test_input.hpp"
 
 namespace tenon::checks {
 namespace {

@@ -1,6 +1,8 @@
 // Collects rejections during the search for calls and remembers the attempt that got furthest.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <tenon/host/failure.hpp>
@@ -35,7 +37,22 @@ class Refusals {
 
 /// Whether a call failed because of a bug in its kernel. Otherwise the author rejected the call,
 /// usually because of its elements.
-bool is_kernel_bug(std::string_view sentence);
+inline bool is_kernel_bug(std::string_view sentence) {
+  // A Failure has only its message to tell who raised it: these phrases are from the SDK and the
+  // host (call_errors.hpp, host_error.hpp); "asks for" is from SDKs older than 0.2.
+  static constexpr std::string_view phrases[] = {
+      "the kernel requests", "the kernel asks for", "but the kernel writes",
+      "exists only in backward", "is not requested: check write(", "check has_output_grad(",
+      "is not connected: check has_input", "has no memory yet: call.allocate",
+      "is not kept for backward", ": set it in infer_storage", "by output_value, not by output",
+      "an exception was thrown", "out of memory", "its kernel ", "has its memory already",
+      // From Python, for unfinished code.
+      "NameError: ", "AttributeError: ", "UnboundLocalError: ", "ImportError: ",
+      "ModuleNotFoundError: "};
+  return std::any_of(std::begin(phrases), std::end(phrases), [&](std::string_view phrase) {
+    return sentence.find(phrase) != std::string_view::npos;
+  });
+}
 inline bool is_kernel_bug(const Failure& failure) {
   return is_kernel_bug(failure.what());
 }

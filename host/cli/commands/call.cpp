@@ -6,9 +6,7 @@
 #include <tenon/host/session.hpp>
 
 #include "cli/command.hpp"
-#include "cli/input/call_inputs.hpp"
 #include "cli/input/graph_inputs.hpp"
-#include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/output/requested_outputs.hpp"
 #include "cli/print/parameter_text.hpp"

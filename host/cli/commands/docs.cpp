@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
-#include "cli/print/operator_page.hpp"
+#include "cli/print/page.hpp"
 #include "cli/site/site.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"

@@ -9,8 +9,6 @@
 #include "cli/command.hpp"
 #include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
-#include "cli/input/optimize.hpp"
-#include "cli/output/gradient_outputs.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/output/requested_outputs.hpp"
 #include "cli/print/profile.hpp"

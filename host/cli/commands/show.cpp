@@ -13,7 +13,6 @@
 #include "cli/command.hpp"
 #include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
-#include "cli/input/optimize.hpp"
 #include "cli/output/output_paths.hpp"
 #include "cli/print/json_text.hpp"
 #include "cli/print/show_graph.hpp"

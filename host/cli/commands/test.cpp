@@ -8,7 +8,6 @@
 #include "cli/command.hpp"
 #include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
-#include "cli/input/optimize.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/print/train_log.hpp"
 #include "cli/streams.hpp"

@@ -14,7 +14,6 @@
 #include "cli/command.hpp"
 #include "cli/input/graph_file.hpp"
 #include "cli/input/graph_inputs.hpp"
-#include "cli/input/optimize.hpp"
 #include "cli/output/training_files.hpp"
 #include "cli/print/parameter_text.hpp"
 #include "cli/print/report.hpp"

@@ -13,7 +13,7 @@
 #include "cli/repository/row_test.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
-#include "serve/config_text.hpp"
+#include "serve/model_folder.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -1,6 +1,8 @@
-// Graph files that commands take as arguments.
+// Graph files that commands take as arguments, and options for how sessions run them.
 #pragma once
 #include <tenon/host/graph.hpp>
+#include <tenon/host/optimize.hpp>
+#include <vector>
 
 #include "cli/command.hpp"
 
@@ -16,5 +18,14 @@ void plan_if_known(const Context& context, const Graph& graph);
 
 /// Describes GRAPH in the commands' help.
 inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file, or a pack";
+
+/// Options of read_optimize(), for the commands' descriptions.
+std::vector<Option> optimize_options();
+/// Throws Failure (usage) if both options are given.
+Optimize read_optimize(const Arguments& arguments);
+
+/// --precision; f32 by default.
+Option precision_option();
+DType read_precision(const Arguments& arguments);
 
 }  // namespace tenon::cli

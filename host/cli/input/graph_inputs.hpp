@@ -1,4 +1,4 @@
-// Inputs for a graph, from files or random.
+// Inputs for a graph or for one operator, from files or random.
 #pragma once
 #include <string>
 #include <tenon/host/graph.hpp>
@@ -33,5 +33,11 @@ NamedTensors read_dataset(const Graph& graph, const Arguments& arguments, const 
 /// Like the above, for all inputs of the graph.
 NamedTensors read_dataset(const Graph& graph, const Arguments& arguments,
                           const std::string& option);
+
+/// The option --input NAME=FILE or NAME=random:SHAPE[:DTYPE[:STORAGE]].
+Option call_input_option();
+/// Returns the inputs by name. Throws Failure (usage) for an invalid shape, dtype or storage, and
+/// whatever load_array() throws.
+NamedTensors read_call_inputs(const Arguments& arguments);
 
 }  // namespace tenon::cli

@@ -1,8 +1,10 @@
-// --output NAME[=FILE]: outputs to compute and the files to write them to.
+// --output NAME[=FILE]: outputs to compute and the files to write them to; --gradient:
+// gradients as additional outputs grad_NAME.
 #pragma once
 #include <map>
 #include <string>
 #include <tenon/host/arrays.hpp>
+#include <tenon/host/graph.hpp>
 #include <tenon/host/session.hpp>
 #include <vector>
 
@@ -38,5 +40,14 @@ class BatchFiles {
 /// Throws Failure if a file cannot be written.
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
                   const RequestedOutputs& requested);
+
+/// Returns whether inputs of the dtype have gradients.
+bool has_gradient(DType dtype);
+/// Adds the gradients that are not empty as outputs with these names. Throws Failure (usage) if all
+/// are empty; `of` names the differentiated value in the error.
+void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
+                          const std::vector<std::string>& names, const std::string& of);
+/// Throws Failure (usage) if --output names only outputs that are not gradients.
+void require_requested_gradient(const RequestedOutputs& requested);
 
 }  // namespace tenon::cli

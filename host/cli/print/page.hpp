@@ -1,7 +1,8 @@
-// A page of headings, paragraphs, lists and tables, in Markdown or HTML. Texts may be untrusted, so
-// markup in them is escaped.
+// A page of headings, paragraphs, lists and tables, in Markdown or HTML, and its sections about an
+// operator. Texts may be untrusted, so markup in them is escaped.
 #pragma once
 #include <string>
+#include <tenon/host/catalog.hpp>
 #include <utility>
 #include <vector>
 
@@ -38,5 +39,13 @@ class Page {
   bool html_;
   std::string body_;
 };
+
+/// Adds tables of inputs, outputs, states and parameters, with a level-2 heading above each if
+/// `titles` is set.
+void add_tables(Page& page, const OperatorInfo& info, bool titles = false);
+/// Adds traits, rules and examples as lists.
+void add_lists(Page& page, const OperatorInfo& info);
+/// Example: `kernels for cpu, cuda`.
+std::string kernels_of(const CatalogOperator& op);
 
 }  // namespace tenon::cli

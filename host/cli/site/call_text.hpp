@@ -1,7 +1,10 @@
-// Operator calls as source code: C++, Python and graph.json.
+// Operator calls as source code: C++, Python and graph.json, and the names of variables in them.
 #pragma once
+#include <set>
 #include <string>
 #include <tenon/host/catalog.hpp>
+#include <tenon/host/operator_info.hpp>
+#include <vector>
 
 #include "cli/site/example_call.hpp"
 
@@ -24,5 +27,12 @@ std::string graph_text(const CalledOperator& of, const ExampleCall& call);
 std::string cpp_form(const CalledOperator& of);
 std::string python_form(const CalledOperator& of);
 std::string graph_form(const CalledOperator& of);
+
+struct ExampleNames {
+  std::vector<std::string> inputs;  ///< in the order of `tensors`
+  std::string result;
+};
+ExampleNames names_in_cpp(const OperatorInfo& info, const std::vector<std::string>& tensors);
+ExampleNames names_in_python(const OperatorInfo& info, const std::vector<std::string>& tensors);
 
 }  // namespace tenon::cli

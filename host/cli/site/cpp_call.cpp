@@ -3,9 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "cli/print/json_text.hpp"
-#include "cli/site/call_names.hpp"
 #include "cli/site/call_text.hpp"
-#include "cli/site/example_text.hpp"
+#include "cli/site/example_call.hpp"
 
 namespace tenon::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/print/json_text.hpp"
 #include "cli/site/call_text.hpp"
-#include "cli/site/example_text.hpp"
+#include "cli/site/example_call.hpp"
 
 namespace tenon::cli {
 namespace {

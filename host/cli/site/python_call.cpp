@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/site/call_names.hpp"
 #include "cli/site/call_text.hpp"
-#include "cli/site/example_text.hpp"
+#include "cli/site/example_call.hpp"
 #include "cli/typing/python_text.hpp"
 
 namespace tenon::cli {

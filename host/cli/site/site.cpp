@@ -3,14 +3,107 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/print/json_text.hpp"
+#include "cli/print/operator_text.hpp"
 #include "cli/print/page.hpp"
-#include "cli/site/operator_site_page.hpp"
+#include "cli/site/call_text.hpp"
 #include "cli/site/site_assets.hpp"
 
 namespace tenon::cli {
+namespace {
+
+std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
+  if (op.file < 0) return "none (built in)";
+  const auto& file = catalog.files()[static_cast<std::size_t>(op.file)];
+  return file.version.empty() ? file.name : file.name + ' ' + file.version;
+}
+
+// A manifest lists the functions, but not which sparse storages they accept.
+std::string storage_of(const OperatorInfo& info) {
+  if (info.has("compose")) return "as for the operators it is composed of";
+  if (info.kernels_elsewhere && info.functions.empty())
+    return "depends on its kernels in other plugins";
+  std::vector<std::string> sentences;
+  if (!info.has("forward_sparse"))
+    sentences.emplace_back("dense; sparse inputs are converted to dense with a warning");
+  if (info.has("forward_sparse"))
+    sentences.emplace_back("dense, and csr or row_sparse if its sparse kernel supports them");
+  if (info.has("backward_sparse")) sentences.emplace_back("gradients may be sparse");
+  if (info.has("infer_storage")) sentences.emplace_back("output storage chosen by the operator");
+  return fmt::format("{}", fmt::join(sentences, "; "));
+}
+
+std::string gradient_kind(const OperatorInfo& info) {
+  const std::string purpose =
+      info.surrogate_gradient ? "; intentionally not the derivative of forward" : "";
+  if (info.has("backward")) {
+    const auto reads = info.read_by_backward();
+    return fmt::format("{}{}{}",
+                       info.elementwise && info.derivative ? "derived from forward, elementwise"
+                                                           : "its own kernel",
+                       reads.empty() ? "; it reads only the outputs' gradients"
+                                     : fmt::format("; it reads {}", fmt::join(reads, ", ")),
+                       purpose);
+  }
+  if (info.has("gradient")) return "a composite of other operators" + purpose;
+  if (info.has("compose")) return "those of the operators it is composed of";
+  return info.kernels_elsewhere ? "depends on its kernels in other plugins" : "none";
+}
+
+std::string devices_of(const CatalogOperator& op) {
+  return op.devices.empty() ? kernels_of(op) : fmt::format("{}", fmt::join(op.devices, ", "));
+}
+
+void add_facts(Page& page, const Catalog& catalog, const CatalogOperator& op) {
+  const auto& info = op.info;
+  std::vector<std::pair<std::string, std::string>> rows{{"Full name", info.full_name()},
+                                                        {"Plugin", plugin_of(catalog, op)},
+                                                        {"Version", fmt::to_string(info.version)}};
+  if (!info.aliases.empty())
+    rows.emplace_back("Also called", fmt::format("{}", fmt::join(info.aliases, ", ")));
+  rows.insert(rows.end(), {{"Devices", devices_of(op)},
+                           {"Dtypes", fmt::format("{}", fmt::join(names_of(info.types), ", "))},
+                           {"Storage", storage_of(info)},
+                           {"Gradient", gradient_kind(info)}});
+  page.facts(rows);
+}
+
+void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
+  const CalledOperator of{catalog, op};
+  const auto call = example_call(op.info);
+  page.heading(2, "Calls");
+  if (!call)
+    page.paragraph(
+        "The manifest has no complete example. These are templates of calls; replace each ... with "
+        "a value.");
+  page.heading(3, "Python");
+  page.source(call ? python_program(of, *call) : python_form(of));
+  page.heading(3, "C++");
+  page.source(call ? cpp_program(of, *call) : cpp_form(of));
+  page.heading(3, "graph.json");
+  page.source(call ? graph_text(of, *call) : graph_form(of));
+  if (!call) return;
+  const auto plugin = of.plugin().empty() ? "" : fmt::format("--plugins {} ", of.plugin());
+  page.paragraph(fmt::format("To run it, save it as graph.json: tenon {}run graph.json", plugin));
+}
+
+}  // namespace
+
+std::string operator_site_page(const Catalog& catalog, const CatalogOperator& op) {
+  Page page(Page::Format::html);
+  page.heading(1, catalog.shortest_name(op));
+  page.paragraph(op.info.doc);
+  add_facts(page, catalog, op);
+  add_tables(page, op.info, true);
+  add_calls(page, catalog, op);
+  page.heading(2, "Notes");
+  add_lists(page, op.info);
+  return page.body();
+}
+
 namespace {
 
 constexpr const char* index_page = "index.html";

@@ -13,4 +13,8 @@ namespace tenon::cli {
 std::vector<SiteFile> site_files(const Catalog& catalog,
                                  const std::vector<const CatalogOperator*>& operators);
 
+/// Returns the page's body: everything in the manifest, and example calls in C++, Python and
+/// graph.json.
+std::string operator_site_page(const Catalog& catalog, const CatalogOperator& op);
+
 }  // namespace tenon::cli

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "file/tenon/table_columns.hpp"
-#include "graph/joined_texts.hpp"
+#include "graph/strings.hpp"
 
 namespace tenon {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "file/tenon/refuse_file.hpp"
+#include "io/system_reason.hpp"
 
 namespace tenon::layout {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "file/tenon/metadata_builder.hpp"
 #include "file/tenon/table_columns.hpp"
-#include "graph/joined_texts.hpp"
+#include "graph/strings.hpp"
 
 namespace tenon {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "file/tenon/layout.hpp"
 #include "file/tenon/metadata_builder.hpp"
-#include "file/tenon/refuse_file.hpp"
 #include "graph/parameters.hpp"
+#include "io/system_reason.hpp"
 #include "io/utf8.hpp"
 
 namespace tenon {

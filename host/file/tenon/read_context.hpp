@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "file/tenon/layout.hpp"
-#include "file/tenon/refuse_file.hpp"
 #include "graph/model.hpp"
 #include "io/counted.hpp"
+#include "io/system_reason.hpp"
 
 namespace tenon {
 

@@ -1,6 +1,6 @@
 // Types, buffers, tensors: from untrusted offsets in a file to memory that kernels can rely on.
 #include "file/tenon/read_context.hpp"
-#include "graph/inference/dim_name.hpp"
+#include "graph/inference/type.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/tracked_tensor.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <tenon/detail/host_error.hpp>
 
-#include "graph/joined_texts.hpp"
+#include "graph/strings.hpp"
 #include "plugin/plugin_call.hpp"
 
 namespace tenon {

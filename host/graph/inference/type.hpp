@@ -1,9 +1,11 @@
-// Creates, merges and prints tenon_type, the ABI's description of what is known about a tensor.
+// Creates, merges and prints tenon_type, the ABI's description of what is known about a tensor;
+// names of dimensions.
 #pragma once
 #include <tenon/abi.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tenon/dtype.hpp>
 #include <tenon/host/tensor.hpp>
 #include <tenon/shape.hpp>
@@ -46,5 +48,10 @@ Merge merge(tenon_type& into, const tenon_type& from);
 
 /// `float32 [2, ?]`, `csr float32 [2, 3]`; unknown components print as ?.
 std::string to_string(const tenon_type& type);
+
+/// Whether a dimension's name is a placeholder for an unknown size, such as "?", "-1", " ", "None"
+/// or "unk__3". Exporters write the same placeholder for different sizes, so equal placeholders,
+/// unlike names, do not mean equal sizes.
+bool is_placeholder(std::string_view dim_name);
 
 }  // namespace tenon

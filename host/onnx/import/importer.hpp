@@ -5,20 +5,33 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/onnx.hpp>
+#include <tenon/host/tensor.hpp>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "onnx/import/operand.hpp"
+#include "graph/model.hpp"
 #include "onnx/import/placeholder.hpp"
 #include "onnx/model.hpp"
 #include "onnx/tensor_data.hpp"
 #include "run/graph_impl.hpp"
 
 namespace tenon::onnx {
+
+/// A value of the graph under construction, elements that no node has needed yet, or both. Cheap to
+/// copy.
+struct Operand {
+  ValueId value = none;
+  Tensor elements{};               ///< set if they are known and small, or of an initializer
+  std::string_view initializer{};  ///< name of the initializer, which the graph's value gets
+
+  bool empty() const { return value == none && !elements; }
+  bool known() const { return static_cast<bool>(elements); }
+};
 
 class NodeImport;
 class SubgraphImport;

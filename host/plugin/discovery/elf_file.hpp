@@ -94,4 +94,7 @@ class ElfFile {
   std::uint64_t symbol_count_ = 0, symbols_offset_ = 0;
 };
 
+/// Throws PluginError: not a plugin, or wrong machine.
+void check_elf_header(const InputFile& file);
+
 }  // namespace tenon

@@ -41,7 +41,10 @@ struct PluginSource {
   bool sound = false;    ///< neither refused nor superseded
   bool changed = false;  ///< superseded: it has changed and was read again
 
-  bool provides(std::string_view op) const;
+  bool provides(std::string_view op) const {
+    return std::any_of(operators.begin(), operators.end(),
+                       [&](const auto& info) { return info->name == op; });
+  }
 };
 
 /// Not thread-safe.
@@ -53,7 +56,10 @@ struct PluginSources {
   std::string path_of(int file) const {
     return file < 0 ? "the application" : files[static_cast<std::size_t>(file)].path.string();
   }
-  void note_layer(const std::string& op, int layer);
+  void note_layer(const std::string& op, int layer) {
+    const auto [entry, is_new] = first_layer.try_emplace(op, layer);
+    if (!is_new) entry->second = std::min(entry->second, layer);
+  }
   /// Selects the operator that a short name refers to: that of the first preferred plugin or
   /// namespace that has one, else the bundled one; end() if ambiguous. as_source returns an entry's
   /// description and file.
@@ -69,7 +75,16 @@ struct PluginSources {
     });
   }
   /// `word` is the operator's namespace, or its plugin as accepted by is_called().
-  bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const;
+  bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const {
+    if (op.space == word) return true;
+    if (file < 0) return false;
+    const auto& source = files[static_cast<std::size_t>(file)];
+    PluginFile plugin;
+    plugin.path = source.path;
+    plugin.also_at = source.also_at;
+    plugin.name = source.name;
+    return is_called(plugin, word);
+  }
 };
 
 }  // namespace tenon

@@ -13,7 +13,7 @@
 #include "io/crash/crash_handler.hpp"
 #include "io/memory_file.hpp"
 #include "io/utf8.hpp"
-#include "plugin/loading/loader_message.hpp"
+#include "plugin/loading/system_loader.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

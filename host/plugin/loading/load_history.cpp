@@ -14,7 +14,7 @@
 #include "io/atomic_file.hpp"
 #include "io/open_file.hpp"
 #include "io/utf8.hpp"
-#include "plugin/loading/user_folders.hpp"
+#include "plugin/library_location.hpp"
 
 namespace tenon {
 namespace {

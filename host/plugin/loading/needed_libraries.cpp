@@ -12,8 +12,7 @@
 #include <unordered_map>
 
 #include "plugin/discovery/elf_file.hpp"
-#include "plugin/discovery/elf_header.hpp"
-#include "plugin/loading/loader_rules.hpp"
+#include "plugin/loading/system_loader.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

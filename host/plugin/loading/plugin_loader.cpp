@@ -6,9 +6,8 @@
 #include "plugin/discovery/plugin_symbols.hpp"
 #include "plugin/library_location.hpp"
 #include "plugin/loading/loaded_libraries.hpp"
-#include "plugin/loading/loader_message.hpp"
 #include "plugin/loading/probe.hpp"
-#include "plugin/loading/user_folders.hpp"
+#include "plugin/loading/system_loader.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

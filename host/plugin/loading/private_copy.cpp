@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "io/memory_file.hpp"
-#include "plugin/loading/loader_message.hpp"
+#include "plugin/loading/system_loader.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

@@ -7,7 +7,7 @@
 
 #include "io/child.hpp"
 #include "io/utf8.hpp"
-#include "plugin/loading/loader_message.hpp"
+#include "plugin/loading/system_loader.hpp"
 #include "plugin/plugin_error.hpp"
 #include "plugin/probe/report.hpp"
 

@@ -3,10 +3,10 @@
 
 #include <tenon/host/trust.hpp>
 
+#include "plugin/library_location.hpp"
 #include "plugin/loading/load_history.hpp"
 #include "plugin/loading/needed_libraries.hpp"
 #include "plugin/loading/trust.hpp"
-#include "plugin/loading/user_folders.hpp"
 #include "plugin/plugin_error.hpp"
 
 namespace tenon {

@@ -1,5 +1,3 @@
-#include "python/core/check.hpp"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,6 +8,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/operators/python_operator.hpp"
 
 namespace tenon::python {

@@ -2,18 +2,14 @@
 // API on them.
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
-#include "python/core/check.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/dlpack.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/host.hpp"
 #include "python/core/interpreter.hpp"
-#include "python/core/operator.hpp"
 #include "python/core/operators/python_operator.hpp"
-#include "python/core/prepared.hpp"
-#include "python/core/quick_session.hpp"
 #include "python/core/session.hpp"
 #include "python/core/tensor.hpp"
-#include "python/core/trainer.hpp"
 
 NB_MODULE(_core, module) {
   using namespace tenon::python;

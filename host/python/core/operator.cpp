@@ -1,5 +1,3 @@
-#include "python/core/operator.hpp"
-
 #include <nanobind/stl/string.h>
 #include <structmember.h>
 
@@ -12,6 +10,7 @@
 
 #include "python/core/array_calls.hpp"
 #include "python/core/arrays.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/catalog.hpp"
 
 namespace tenon::python {

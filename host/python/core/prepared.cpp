@@ -1,5 +1,3 @@
-#include "python/core/prepared.hpp"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +8,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/host.hpp"
 #include "python/core/tensor.hpp"

@@ -1,5 +1,3 @@
-#include "python/core/quick_session.hpp"
-
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "python/core/arrays.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/interrupts.hpp"
 #include "python/core/session.hpp"
 

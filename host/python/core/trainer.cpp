@@ -1,5 +1,3 @@
-#include "python/core/trainer.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +9,7 @@
 
 #include "python/core/arrays.hpp"
 #include "python/core/attributes.hpp"
+#include "python/core/bindings.hpp"
 #include "python/core/graph.hpp"
 #include "python/core/tensor.hpp"
 

@@ -10,6 +10,7 @@
 #include "heads.hpp"
 #include "loss/row_exponentials.hpp"
 #include "matrices.hpp"
+#include "rotary_embedding.hpp"
 #include "shared/store.hpp"
 
 /// The CUDA kernel is derived from the base class, too, and has other algorithms.
@@ -20,6 +21,7 @@ struct AttentionOnCpu : Attention {
   std::string backward_algorithm(const tenon::Infer& io) const { return algorithm(io); }
 };
 TENON_OPERATOR(attention, AttentionOnCpu)
+TENON_OPERATOR(rotary_embedding, RotaryEmbedding)
 
 namespace attention {
 

@@ -9,7 +9,7 @@
 #include <tenon/wide.hpp>
 #include <vector>
 
-#include "../../shared/larger.hpp"
+#include "../../shared/order.hpp"
 
 /// The largest magnitude of `count` numbers; NaN if there is one.
 inline float max_magnitude(const float* numbers, std::int64_t count) {

@@ -8,7 +8,7 @@
 #include <tenon/operator.hpp>
 #include <tenon/wide.hpp>
 
-#include "../../shared/larger.hpp"
+#include "../../shared/order.hpp"
 #include "onednn/onednn.hpp"
 #include "shared/window.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/gpu/row_major.hpp>
 
-#include "../../shared/larger.hpp"
+#include "../../shared/order.hpp"
 #include "pool.hpp"
 #include "shared/sliding.hpp"
 #include "shared/thread_group.hpp"

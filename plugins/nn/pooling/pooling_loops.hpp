@@ -8,7 +8,7 @@
 #include <tenon/operator.hpp>
 #include <vector>
 
-#include "../../shared/larger.hpp"
+#include "../../shared/order.hpp"
 #include "pool.hpp"
 #include "shared/store.hpp"
 

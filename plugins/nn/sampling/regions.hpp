@@ -5,7 +5,7 @@
 #include <limits>
 #include <tenon/operator.hpp>
 
-#include "../../shared/larger.hpp"
+#include "../../shared/order.hpp"
 #include "shared/store.hpp"
 
 /// Base of both operators.

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../../shared/sort_keys.hpp"
+#include "../../shared/order.hpp"
 #include "shared/dims.hpp"
 
 /// The number of unique elements is known only after the kernel has run.

@@ -1,9 +1,16 @@
-// Maps elements of any dtype to unsigned integers in the same order, so that sorting is compiled
-// once.
+// The order of elements, nan included: a comparison for maxima, and keys for sorting.
 #pragma once
+#include <tenon/fn.hpp>
 #include <tenon/operator.hpp>
 #include <tenon/select.hpp>
 #include <type_traits>
+
+/// Whether `value` replaces the maximum so far. NaN counts as the largest value; the first of equal
+/// values stays.
+template <class T>
+TENON_FN constexpr bool is_larger(T value, T than) {
+  return !(value <= than) & (than == than);
+}
 
 /// Larger elements have larger keys. nan of either sign is the largest; -0 equals 0.
 template <class T>

@@ -1,4 +1,4 @@
-#include "cli/site/call_names.hpp"
+#include "cli/site/call_text.hpp"
 
 #include "cli/typing/python_text.hpp"
 

@@ -1,11 +1,22 @@
-// Folders that the system's loader searches in addition to those that the caller passes.
+// The system's loader: what its messages mean, and the folders that it searches in addition to
+// those that the caller passes.
 #pragma once
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plugin/plugin_error.hpp"
+
 namespace tenon {
+
+/// Reason for not loading a plugin when file descriptors run out; follows its path.
+inline constexpr const char* too_many_files =
+    "cannot be loaded: this process has too many open files (ulimit -n); each loaded plugin keeps "
+    "one open";
+
+/// `message` is dlerror()'s English text; unknown messages become part of a general sentence.
+PluginError explain_loader_message(std::string_view message);
 
 /// Determined by the loader's own output: they depend on its version, its build, the processor and
 /// GLIBC_TUNABLES.

@@ -1,8 +1,0 @@
-// Linear quantization.
-
-#include "dequantize.hpp"
-#include "quantize.hpp"
-
-TENON_OPERATOR(quantize, Quantize)
-
-TENON_OPERATOR(dequantize, Dequantize)

@@ -1,3 +1,0 @@
-#include "rotary_embedding.hpp"
-
-TENON_OPERATOR(rotary_embedding, RotaryEmbedding)

@@ -1,3 +1,0 @@
-#include "max_unpool.hpp"
-
-TENON_OPERATOR(max_unpool, MaxUnpool)
