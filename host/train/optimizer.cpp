@@ -1,13 +1,16 @@
-#include "train/optimizer.hpp"
+// Optimizers: operators that compute one step for one weight.
+#include "graph/operators/optimizer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <tenon/host/failure.hpp>
+#include <tenon/host/host.hpp>
+#include <tenon/host/trainer.hpp>
 
 namespace tenon {
 
-std::vector<std::string> optimizers(const Catalog& catalog) {
+static std::vector<std::string> optimizers(const Catalog& catalog) {
   std::vector<std::string> names;
   for (const auto& op : catalog.operators())
     if (is_optimizer(op.info)) names.push_back(catalog.shortest_name(op));

@@ -13,7 +13,6 @@
 #include "io/listed.hpp"
 #include "run/impl_access.hpp"
 #include "train/gradient_buckets.hpp"
-#include "train/optimizer.hpp"
 #include "train/tally.hpp"
 
 namespace tenon {
