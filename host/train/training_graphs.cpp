@@ -10,7 +10,7 @@
 #include "graph/model.hpp"
 #include "graph/name_mapping.hpp"
 #include "graph/parameters.hpp"
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 #include "run/impl_access.hpp"
 #include "train/gradient_buckets.hpp"
 #include "train/tally.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tenon/host/cast_storage.hpp>
 
-#include "io/listed.hpp"
+#include "io/counted.hpp"
 #include "plan/fallback_stage.hpp"
 #include "run/evaluation.hpp"
 #include "run/session/run_outputs.hpp"

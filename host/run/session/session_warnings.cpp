@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "io/counted.hpp"
-#include "io/listed.hpp"
 
 namespace tenon {
 namespace {
