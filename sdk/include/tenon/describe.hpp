@@ -111,8 +111,10 @@ class Collector : public Words<true> {
   constexpr Collector(Description& description, const Class* object)
       : Words<true>(&description), object_(object) {}
 
-  /// Declares an output, in the order of the calls; names of outputs and inputs are distinct. `doc`
-  /// states its shape for users:
+  /// Declares an output, in the order of the calls; `doc` states its shape for users. An operator
+  /// has at least one. Default: one tensor that users see, whose shape infer() sets: the first
+  /// input's shape without an infer(). Error: the name is that of another input or output; more
+  /// than 16 outputs; when the plugin is read, no output.
   ///
   ///     op.output("y", "[rows, columns]");
   ///     op.output("mask", "which elements were kept, for backward").hidden();
@@ -122,12 +124,13 @@ class Collector : public Words<true> {
     description_->outputs.push({name, doc, false, false, -1});
     return Result<Class>(*description_, object_, addresses_.counts[description_->outputs.size - 1]);
   }
-  /// Declares a parameter: op.param("scale", &Cosine::scale, "multiplier"). The member's
-  /// initialiser is the default. Types: bool, std::int32_t, std::int64_t, float, double,
-  /// tenon::Text, tenon::Ints, tenon::Floats, tenon::Texts, tenon::Table, and enums with .one_of.
-  /// Others, such as unsigned integers and std::string, do not compile. The member may belong to a
-  /// base class, but must be accessible from describe().
+  /// Declares a parameter. Types: bool, std::int32_t, std::int64_t, float, double, tenon::Text,
+  /// tenon::Ints, tenon::Floats, tenon::Texts, tenon::Table, and enums with .one_of. The member may
+  /// belong to a base class, but must be accessible from describe(). Default: the member's
+  /// initialiser. Error: the member has another type, such as an unsigned integer or std::string;
+  /// two parameters have the same name; more than 32.
   ///
+  ///     op.param("scale", &Cosine::scale, "multiplier");  // float scale = 1;
   ///     // tenon::Ints
   ///     op.param("kernel", &Pooling::kernel, "[height, width] of a window")
   ///         .required()

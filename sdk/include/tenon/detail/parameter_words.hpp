@@ -58,27 +58,43 @@ class Parameter {
  public:
   using Limit = BoundType<M>;
   constexpr explicit Parameter(const Sink& sink) : sink_(sink) {}
-  constexpr Parameter& required() {
-    return sink_.required(), *this;
-  }  ///< users must set it; the member's value is not used
-  // Bounds of numbers and of each value of a list or a table. Tenon checks them before configure()
-  // is called; the default must satisfy them, too. at_least and at_most include the limit,
-  // greater_than and less_than do not. NaN violates every bound. A limit has the parameter's type
-  // and must be finite, for float and double between -2^63 and 2^63; a bound of a bool or a text
-  // does not compile. The user reads
-  //
-  //     parameter 'p' is 1.5 but must be less than 1
+  /// Users must set it; the member's value is not used. Default: users may omit it. Example:
+  /// `op.param("k", &TopK::k, "elements to keep").required();` Error, when a node is added:
+  /// ``parameter 'k' is required: elements to keep``.
+  constexpr Parameter& required() { return sink_.required(), *this; }
+  // Bounds of numbers and of each value of a list or a table, which the host checks before
+  // configure() is called.
+  /// The lower bound, inclusive, of a number and of each value of a list or a table, in the unit of
+  /// the parameter. It has the parameter's type and must be finite, for float and double between
+  /// -2^63 and 2^63. NaN violates every bound. Default: none. Example:
+  /// `op.param("k", &TopK::k, "elements to keep").at_least(1);` Error: the member's initialiser
+  /// violates it, unless the parameter is required; the parameter is not a number, a list of
+  /// numbers or a table. When a node is added: ``parameter 'k' is 0 but must be at least 1``.
   constexpr Parameter& at_least(Limit limit) { return bound<Side::at_least>(limit); }
+  /// The upper bound, inclusive, like at_least(). Default: none. Example:
+  /// `op.param("p", &Dropout::p, "probability of 0").at_most(1);` Error: as for at_least().
   constexpr Parameter& at_most(Limit limit) { return bound<Side::at_most>(limit); }
+  /// The lower bound, exclusive, like at_least(). Default: none. Example:
+  /// `op.param("eps", &Norm::eps, "added to the variance").greater_than(0);` Error: as for
+  /// at_least(). When a node is added: ``parameter 'eps' is 0 but must be above 0``.
   constexpr Parameter& greater_than(Limit limit) { return bound<Side::greater_than>(limit); }
+  /// The upper bound, exclusive, like at_least(). Default: none. Example:
+  /// `op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);` Error: as for
+  /// at_least(). When a node is added: ``parameter 'p' is 1.5 but must be below 1``.
   constexpr Parameter& less_than(Limit limit) { return bound<Side::less_than>(limit); }
-  /// An enum's values and the names that users write: .one_of({{"same", Pad::same}, {"valid",
-  /// Pad::valid}}). Required for every enum; files store the names, so the numbers may change.
+  /// An enum's values and the names that users write. Files store the names, so the numbers may
+  /// change. Default: every enum needs it. Error: an enum without it; the member's initialiser is
+  /// not among them; more than 64 choices of all parameters.
+  ///
+  ///     op.param("pad", &Pool::pad, "values outside of the image")
+  ///         .one_of({{"zeros", Pad::zeros}, {"edge", Pad::edge}});
   constexpr Parameter& one_of(
       std::initializer_list<std::pair<const char*, M>> choices) requires std::is_enum_v<M> {
     return sink_.choices(choices), *this;
   }
-  /// The allowed dtypes of a parameter of type DType, by their names: .one_of(tenon::floating).
+  /// The allowed dtypes of a parameter of type DType, by their names. Default: the parameter needs
+  /// a set. Example: `op.param("dtype", &Cast::dtype, "of y").one_of(tenon::floating);` Error: the
+  /// member's initialiser is not among them.
   constexpr Parameter& one_of(Types types) requires std::is_same_v<M, DType> {
     Fixed<std::pair<const char*, DType>, dtype_count> choices;
     for (int i = 0; i < dtype_count; ++i)
@@ -86,7 +102,10 @@ class Parameter {
         choices.push({name_of(dtype), dtype});
     return sink_.choices(choices), *this;
   }
-  /// The allowed values of a text parameter, or of each text of a list: .one_of({"mean", "sum"}).
+  /// The allowed values of a text parameter, or of each text of a list. Default: any text. Example:
+  /// `op.param("mode", &Pool::mode, "of a window").one_of({"mean", "sum"});` Error: the member's
+  /// initialiser is not among them, unless the parameter is required; more than 64 choices of all
+  /// parameters.
   constexpr Parameter& one_of(std::initializer_list<const char*> choices) requires(
       std::is_same_v<M, Text> || std::is_same_v<M, Texts>) {
     return sink_.choices(choices), *this;
