@@ -12,8 +12,10 @@ trap 'rm -rf "$work"' EXIT
 python3 host/docs/stage.py "$work" "$types"
 version=$(sed -n 's/^project(Tenon VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 sed "s#@PROJECT_SOURCE_DIR@#$PWD#g; s#@CMAKE_BINARY_DIR@#$work#; s#@PROJECT_VERSION@#$version#" host/cmake/Doxyfile.in >"$work/Doxyfile"
+printf '%s\n' 'GENERATE_XML = YES' 'XML_PROGRAMLISTING = NO' >>"$work/Doxyfile"
 mkdir "$work/docs"
 doxygen "$work/Doxyfile"
+python3 host/docs/describe_reference.py "$work/docs/xml" "$work/pages/sdk/docs/describe_reference.md"
 # doxygen 1.9.4 links to a table of nested classes even if all are private and the page has no table
 grep -L 'id="nested-classes"' "$work"/docs/html/*.html | xargs -d '\n' sed -i 's/<a href="#nested-classes">Classes<\/a>\( &#124;\)\?//'
 mv "$work/docs/html" "$work/pages/reference/cpp"

@@ -46,23 +46,15 @@ with a search of their own. [The C++ library](../host/README.md) and
 | [`tenon::Host`](cpp/classtenon_1_1Host.html) | plugins, and eager calls of their operators |
 | [`tenon::Tensor`](cpp/classtenon_1_1Tensor.html) | dense and sparse arrays |
 
-[Describing an operator](../sdk/docs/describe.md) introduces the calls that `describe` may make:
-
-| call | contents |
-| --- | --- |
-| [`op.`](cpp/classtenon_1_1sdk_1_1detail_1_1Words.html) | inputs, states, promises, rules, names |
-| [`op.input(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Words_1_1Argument.html) | options of an input |
-| [`op.output(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Result.html) | options of an output |
-| [`op.param(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1Parameter.html) | bounds and choices |
-| [`op.renamed` ...](cpp/classtenon_1_1sdk_1_1detail_1_1VersionWords.html) | changes since older versions |
-| [`op.onnx(...).`](cpp/classtenon_1_1sdk_1_1detail_1_1OnnxWords.html) | equivalent ONNX operators |
+[Describe reference](../sdk/docs/describe_reference.md) has the calls that `describe` may make.
 """
-# Headers whose calls have a page of the generated reference: links to these headers lead there.
+# Links to these headers lead to sections of the page that describe_reference.py writes.
+DESCRIBE_REFERENCE = "sdk/docs/describe_reference.md"
 CALLS_OF_DESCRIBE = {
-    "sdk/include/tenon/words.hpp": "Words",
-    "sdk/include/tenon/version_words.hpp": "VersionWords",
-    "sdk/include/tenon/onnx_words.hpp": "OnnxWords",
-    "sdk/include/tenon/detail/parameter_words.hpp": "Parameter",
+    "sdk/include/tenon/words.hpp": "",
+    "sdk/include/tenon/version_words.hpp": "versions",
+    "sdk/include/tenon/onnx_words.hpp": "onnx",
+    "sdk/include/tenon/detail/parameter_words.hpp": "parameters",
 }
 
 
@@ -85,8 +77,8 @@ def staged(page: str, pages: Path, copied: set[str]) -> str:
                 return label[1:-1]
             repository += "/README.md"
         if repository in CALLS_OF_DESCRIBE:
-            name = CALLS_OF_DESCRIBE[repository]
-            repository = f"reference/cpp/classtenon_1_1sdk_1_1detail_1_1{name}.html"
+            anchor = anchor or CALLS_OF_DESCRIBE[repository]
+            repository = DESCRIBE_REFERENCE
         elif not repository.endswith(".md"):
             copied.add(repository)
         own = os.path.relpath(site_path(repository), os.path.dirname(site_path(page)) or ".")
