@@ -279,17 +279,10 @@ std::uint32_t attribute_kind(ParamKind kind) {
 }
 
 std::string_view name_of(ParamKind kind) {
-  static constexpr std::string_view names[] = {"true or false",
-                                               "a whole number",
-                                               "a whole number",
-                                               "a number",
-                                               "a number",
-                                               "text",
-                                               "a list of whole numbers",
-                                               "a list of numbers",
-                                               "a choice",
-                                               "a list of texts",
-                                               "a tensor"};
+  static constexpr std::string_view names[] = {
+      "true or false", "an integer",         "an integer",        "a number", "a number",
+      "text",          "a list of integers", "a list of numbers", "a choice", "a list of texts",
+      "a tensor"};
   return names[static_cast<std::size_t>(kind)];
 }
 

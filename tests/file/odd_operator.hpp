@@ -30,7 +30,7 @@ struct Odd : tenon::Operator {
     op.param("single", &Odd::single, "a float");
     op.param("real", &Odd::real, "a double");
     op.param("words", &Odd::words, "a text");
-    op.param("wholes", &Odd::wholes, "whole numbers");
+    op.param("wholes", &Odd::wholes, "integers");
     op.param("reals", &Odd::reals, "numbers");
     op.param("mode", &Odd::mode, "a choice").one_of({{"soft", Mode::soft}, {"hard", Mode::hard}});
   }

@@ -24,7 +24,7 @@ struct Filter : probes::Copy {
   static constexpr void describe(auto& op) {
     Copy::describe(op);
     op.param("taps", &Filter::taps, "floats");
-    op.param("sizes", &Filter::sizes, "whole numbers");
+    op.param("sizes", &Filter::sizes, "integers");
     op.param("names", &Filter::names, "texts");
   }
 };
@@ -194,7 +194,7 @@ TEST_CASE("table parameters: a file's values are checked against the operator's 
   CHECK(error_of("tensor int32", std::vector<std::string>{"a"}) ==
         "parameter 'a' is [\"a\"] but must be an int32 tensor");
   CHECK(error_of("ints", table) ==
-        "parameter 'a' is float32 [2] {1, 2} but must be a list of whole numbers");
+        "parameter 'a' is float32 [2] {1, 2} but must be a list of integers");
   CHECK(error_of("tensor float32", Tensor::zeros(f32, {65537})).find("make it an input") !=
         std::string::npos);
 }

@@ -27,7 +27,7 @@ constexpr auto most = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("attributes: whole numbers of any type", T, short, unsigned short, int, unsigned,
+TEST_CASE_TEMPLATE("attributes: integers of any type", T, short, unsigned short, int, unsigned,
                    long, unsigned long, long long, unsigned long long, std::size_t, std::int8_t,
                    std::uint8_t, std::int64_t, std::uint64_t, char, wchar_t, char8_t, char16_t,
                    char32_t) {

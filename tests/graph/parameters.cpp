@@ -73,7 +73,7 @@ TEST_CASE("parameters: integers in a list may be written as decimals") {
   CHECK(failure_of([&] {
           host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
         }).message ==
-        "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of whole numbers: element 1 "
+        "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of integers: element 1 "
         "is 2.5");
 }
 
@@ -111,6 +111,6 @@ TEST_CASE("parameters: records are matched to the declaration by name, in any or
   CHECK(error_of({{"b", 1}, {"a", "word"}}) == "");
   CHECK(error_of({{"b", 1}}) == "");
   CHECK(error_of({{"b", "word"}, {"a", "word"}}) ==
-        "parameter 'b' is \"word\" but must be a whole number");
+        "parameter 'b' is \"word\" but must be an integer");
   CHECK(error_of({{"c", 1}}).find("'c'") != std::string::npos);
 }

@@ -96,7 +96,7 @@ struct IntegerConvolution {
         "tenon.add",
         std::vector{node.add("tenon.mul", std::vector{high, node.scalar(16, high)}), low});
   }
-  /// Whole numbers, as float64.
+  /// Integers, as float64.
   Operand sums(const Operand& x, const Operand& w) {
     if (terms <= 258) return product(x, w);
     const auto [w_high, w_low] = split_high_low(w);

@@ -52,11 +52,11 @@ TEST_CASE("errors: faults of a graph.json") {
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": "many"}})",
        2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is \"many\" but "
-       "must be a whole number\n"},
+       "must be an integer\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2.5}})",
        2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 2.5 but must "
-       "be a whole number\n"},
+       "be an integer\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hiden": 3}})", 2,
        "error: bad.json:2:12: [fully_connected] node 'a': unknown parameter 'num_hiden'\nhint: did "
        "you mean num_hidden?\n"},

@@ -100,7 +100,7 @@ TEST_CASE("eager: errors state operator, found and needed") {
        {f2},
        {{"parts", 1.5}},
        2,
-       "[halves] parameter 'parts' is 1.5 but must be a whole number",
+       "[halves] parameter 'parts' is 1.5 but must be an integer",
        ""},
       {"fully_connected",
        {m, w},

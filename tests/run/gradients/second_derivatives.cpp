@@ -436,8 +436,7 @@ TEST_CASE("parameter derivative: an elementwise operator computes its derivative
   };
   CHECK(message("wave", {x}, 1) == "[wave] parameter 'derivative' is 1 but must be at most 0");
   CHECK(message("wave", {x}, -1) == "[wave] parameter 'derivative' is -1 but must be at least 0");
-  CHECK(message("wave", {x}, 0.5) ==
-        "[wave] parameter 'derivative' is 0.5 but must be a whole number");
+  CHECK(message("wave", {x}, 0.5) == "[wave] parameter 'derivative' is 0.5 but must be an integer");
   CHECK(message("numbers_only", {x}, 0) == "[numbers_only] unknown parameter 'derivative'");
 }
 

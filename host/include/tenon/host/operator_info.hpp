@@ -35,7 +35,7 @@ enum class ParamKind : std::uint8_t {
 };
 /// The element types of tensor parameters.
 inline constexpr Types table_types = {i32, i64, f32, f64};
-TENON_API std::string_view name_of(ParamKind kind);    ///< for messages: `a whole number`
+TENON_API std::string_view name_of(ParamKind kind);    ///< for messages: `an integer`
 TENON_API std::string_view kind_name(ParamKind kind);  ///< as in manifests: `int64`
 
 // Each of these structs lists its fields with the manifest's keys: field("optional",
