@@ -4,6 +4,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -119,10 +120,10 @@ TEST_CASE("check_gradient: rejects what it cannot check") {
   host.add<TwoResults>();
   const auto x = random_tensor(f32, {2});
   const auto half = random_tensor(f16, {2});
-  CHECK(failure_of([&] {
-          check_gradient(host, "two_results", {half, half});
-        }).message ==
-        "input 'left' is float16, which is not precise enough for finite differences");
+  check_says(failure_of([&] {
+               check_gradient(host, "two_results", {half, half});
+             }).message,
+             {"input 'left' is float16", "finite differences"});
   CHECK(failure_of([&] {
           check_gradient(host, "two_results", {x});
         }).message.find("'right' is missing") != std::string::npos);

@@ -1,6 +1,7 @@
 // Graphs over devices: where nodes run, which values are copied, and what is reported.
 #include <doctest/doctest.h>
 
+#include "check_says.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
 #include "gpu_graph.hpp"
@@ -142,13 +143,13 @@ TEST_CASE(
                                   "kernel for cuda does not compute these types "
                                   "(left complex64 [2], right complex64 [2])"));
   put(graph, "complex", "cuda:0");
-  CHECK(failure_of([&] { Session(graph, on("cuda")); })
-            .message.starts_with("[plus] node 'complex': is placed on cuda:0, but its kernel for "
-                                 "cuda does not compute these types"));
-  CHECK(failure_of([&] {
-          gpu.host.call("plus", {complex.to("cuda:0"), complex.to("cuda:0")});
-        }).message ==
-        "[plus] no kernel for cuda computes these types (left complex64 [2], right complex64 [2])");
+  check_says(failure_of([&] { Session(graph, on("cuda")); }).message,
+             {"[plus] node 'complex':", "placed on cuda:0",
+              "kernel for cuda does not compute these types"});
+  check_says(failure_of([&] {
+               gpu.host.call("plus", {complex.to("cuda:0"), complex.to("cuda:0")});
+             }).message,
+             {"[plus] no kernel for cuda", "left complex64 [2]", "right complex64 [2]"});
 }
 
 TEST_CASE("sessions: values are copied between GPUs") {
@@ -265,9 +266,9 @@ TEST_CASE("sessions: an invalid index on a GPU is its node's error, and the next
         .at("y");
   };
   for (int i = 0; i < 3; ++i) {
-    CHECK(failure_of([&] { run(12); }).message ==
-          "[take] node 'e': index 12 is out of range: it must be from 0 to 2 (data float32 [3], "
-          "index int64 [2])");
+    check_says(failure_of([&] { run(12); }).message,
+               {"[take] node 'e':", "index 12 is out of range", "from 0 to 2", "data float32 [3]",
+                "index int64 [2]"});
     CHECK(floats_of(run(2)) == std::vector<float>{5, 7});
   }
 }

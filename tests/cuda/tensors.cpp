@@ -10,6 +10,7 @@
 #include <tenon/visit.hpp>
 #include <thread>
 
+#include "check_says.hpp"
 #include "device/block.hpp"
 #include "device/devices.hpp"
 #include "failure_of.hpp"
@@ -86,9 +87,7 @@ TEST_CASE("functions that need elements on the CPU fail with a hint") {
   const Tensor there = counted(f32, {2, 3}).to("cuda");
   const auto failure = failure_of([&] { there.values<float>(); });
   CHECK(failure.kind == 2);
-  CHECK(
-      failure.message ==
-      "the elements of this tensor, float32 [2, 3], are on cuda:0, where the CPU cannot read them");
+  check_says(failure.message, {"float32 [2, 3]", "on cuda:0", "CPU cannot read them"});
   CHECK(failure.hint == ".to(\"cpu\") returns a copy on the CPU");
 }
 
@@ -148,8 +147,7 @@ TEST_CASE("indices on a GPU are checked like those on the CPU") {
   const auto mixed = failure_of([&] {
     Tensor::csr(values, Tensor::from<std::int64_t>({0, 1}, {2}), starts, {1, 4});
   });
-  CHECK(mixed.message ==
-        "csr float32 [1, 4]: its values are on cuda:0, but its columns are on cpu");
+  check_says(mixed.message, {"csr float32 [1, 4]", "values are on cuda:0", "columns are on cpu"});
 }
 
 TEST_CASE("DLPack exports and imports CUDA tensors") {

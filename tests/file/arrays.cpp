@@ -5,6 +5,7 @@
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor_functions.hpp>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "file_size_limit.hpp"
 #include "temporary_folder.hpp"
@@ -70,9 +71,8 @@ TEST_CASE("arrays: load_input converts to the type of a graph's input, or refuse
   save_arrays(path("all.npz"), {{"x", bytes}, {"y", arange(i64, 3)}});
   CHECK(same_bits(load_input(path("all.npz"), input(u8, Storage::dense)), bytes));
   save_array(path("wide.npy"), arange(f64, 3));
-  CHECK(failure_of([&] { load_input(path("wide.npy"), input(f32, Storage::dense)); }).message ==
-        "input 'x' is float64 in its file but the graph needs float32, which cannot hold every "
-        "value");
+  check_says(failure_of([&] { load_input(path("wide.npy"), input(f32, Storage::dense)); }).message,
+             {"input 'x' is float64 in its file", "needs float32", "cannot hold every value"});
 }
 
 TEST_CASE("arrays: an input accepts another dtype only if every value survives") {

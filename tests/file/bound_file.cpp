@@ -4,6 +4,7 @@
 #include <tenon/host/graph.hpp>
 
 #include "../application_host.hpp"
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
 #include "file/tenon/tenon_file.hpp"
@@ -78,10 +79,9 @@ TEST_CASE("all missing operators are reported at once, with their plugins and no
   ApplicationHost host;
   const auto failure = failure_of([&] { Graph::load(host, folder / "graph.tenon").bind(); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message ==
-        "no plugin has the operators 'frobnicate' (version 2 from plugin shapes 1.2.3) of node 'a' "
-        "and 1 more, "
-        "'quadratc' (version 1 of the application that built the graph) of node 'c'; searched no "
-        "folder");
+  check_says(failure.message,
+             {"'frobnicate' (version 2 from plugin shapes 1.2.3) of node 'a' and 1 more",
+              "'quadratc' (version 1 of the application that built the graph) of node 'c'",
+              "searched no folder"});
   CHECK(failure.hint == "did you mean quadratic?");
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "forged_file.hpp"
 #include "sample_graph.hpp"
@@ -162,7 +163,6 @@ TEST_CASE("sparse tensors with a faulty description") {
 TEST_CASE("the checksum names damaged values of a sparse tensor") {
   auto sections = FileSections::of(sparse_graph());
   put(sections, 5, 0, 3.0F);
-  CHECK(
-      failure_of([&] { read_forged(sections.bytes()); }).message ==
-      "forged.tenon: the data of 'words' is damaged: the checksum of its 12 bytes does not match");
+  check_says(failure_of([&] { read_forged(sections.bytes()); }).message,
+             {"forged.tenon:", "'words' is damaged", "checksum of its 12 bytes"});
 }

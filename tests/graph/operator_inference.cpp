@@ -5,6 +5,7 @@
 
 #include <tenon/host/operator_info.hpp>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "file/manifest_bytes.hpp"
 
@@ -106,6 +107,6 @@ TEST_CASE("operator inference: refuses workspaces above 2^46 bytes") {
   const auto most = std::uint64_t{1} << 46;
   CHECK(ask(0) == 0);
   CHECK(ask(most) == most);
-  CHECK(failure_of([&] { ask(most + 1); }).message ==
-        "its workspace() requests 70368744177665 bytes, more than any machine has (x float32 [2])");
+  check_says(failure_of([&] { ask(most + 1); }).message,
+             {"workspace() requests 70368744177665 bytes", "x float32 [2]"});
 }

@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "file/sample_graph.hpp"
 #include "probe_operators.hpp"
@@ -70,11 +71,11 @@ TEST_CASE("parameters: integers in a list may be written as decimals") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});
   CHECK_NOTHROW(host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, -2.0}}}));
-  CHECK(failure_of([&] {
-          host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
-        }).message ==
-        "[bounded] parameter 'wholes' is [1, 2.5] but must be a list of integers: element 1 "
-        "is 2.5");
+  check_says(
+      failure_of([&] {
+        host.call("bounded", {x}, {{"wholes", std::vector<double>{1.0, 2.5}}});
+      }).message,
+      {"[bounded] parameter 'wholes' is [1, 2.5]", "a list of integers", "element 1 is 2.5"});
 }
 
 TEST_CASE("parameters: accepts the names of non-finite numbers, and no other words") {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "file/sample_graph.hpp"
 #include "graph/parameters.hpp"
@@ -152,8 +153,9 @@ TEST_CASE(
   CHECK(refusal(old, cases[0].here, said_too_early).kind != 0);
   const auto said = [](OperatorInfo& info) { info.added_inputs = {{2, "gain"}}; };
   CHECK(refusal(old, cases[0].here, said).kind == 0);
-  CHECK(refusal({"thing", {"x"}, {"y"}, {}, {}, 4}, {"thing", {"x"}, {"y"}, {}, {}, 3}).message ==
-        "was written for version 4 of the operator, but version 3 is installed");
+  check_says(
+      refusal({"thing", {"x"}, {"y"}, {}, {}, 4}, {"thing", {"x"}, {"y"}, {}, {}, 3}).message,
+      {"written for version 4", "version 3 is installed"});
 }
 
 TEST_CASE("upgrade: new outputs renumber later values, and all references are updated") {

@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
 
@@ -212,22 +213,18 @@ TEST_CASE("versions: a graph in an ONNX file is upgraded like one in a .tenon fi
 
 TEST_CASE("versions: without a declaration, the error names both versions and the change") {
   const auto failure = refusal<Line2<false>>();
-  CHECK(failure.message ==
-        "[line] node 'first': needs version 1 of the operator, but version 2 is installed, which "
-        "has the new input 'gain'");
-  CHECK(failure.hint ==
-        "use a plugin with version 1; older graphs load if its author declares op.added_input(2, "
-        "\"gain\")");
-  CHECK(refusal<Line3<0>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 3 is installed, which "
-        "no longer has parameter 'a'");
-  CHECK(refusal<Line4<true>>().message ==
-        "[line] node 'first': needs version 1 of the operator, but version 4 is installed, which "
-        "does not take float32 as input 'x'");
+  check_says(failure.message, {"[line] node 'first':", "needs version 1", "version 2 is installed",
+                               "new input 'gain'"});
+  check_says(failure.hint, {"use a plugin with version 1", "op.added_input(2, \"gain\")"});
+  check_says(refusal<Line3<0>>().message,
+             {"[line] node 'first':", "needs version 1", "version 3 is installed",
+              "no longer has parameter 'a'"});
+  check_says(refusal<Line4<true>>().message,
+             {"[line] node 'first':", "needs version 1", "version 4 is installed",
+              "does not take float32 as input 'x'"});
   const auto bounds = refusal<Line4<false>>();
-  CHECK(bounds.message ==
-        "[line] node 'first': parameter 'a' is 3 but must be at most 2 in version 4 of the "
-        "operator, and the graph was made for version 1");
+  check_says(bounds.message, {"[line] node 'first':", "parameter 'a' is 3",
+                              "at most 2 in version 4", "made for version 1"});
   CHECK(bounds.hint == "use a plugin with version 1");
 }
 
@@ -241,9 +238,8 @@ TEST_CASE("versions: renamed, removed and added parameters") {
   CHECK(run(static_cast<Line3<1>*>(nullptr), 5) ==
         std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
   CHECK(run(static_cast<Line3<2>*>(nullptr), 7) == std::vector<float>{100, 10});  // d was 7
-  CHECK(refusal<Line3<2>>(5).message ==
-        "[line] node 'first': parameter 'd' is 5, but version 3 of the operator removed it and "
-        "always computes as for 7");
+  check_says(refusal<Line3<2>>(5).message, {"[line] node 'first':", "parameter 'd' is 5",
+                                            "version 3 of the operator removed it", "as for 7"});
 }
 
 TEST_CASE(

@@ -11,6 +11,7 @@
 #include <tenon/host/session.hpp>
 #include <vector>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "isolated_host.hpp"
 
@@ -122,11 +123,11 @@ TEST_CASE("isolate: a worker that exceeds the memory limit fails without affecti
         "[misbehaves] out of memory (x float32 [3])");
   CHECK(numbers(isolated.call("")) == doubled);
   const auto large = Tensor::empty(tenon::f32, {80 << 20});
-  CHECK(failure_of([&] {
-          isolated.host.call("misbehaves", {large}, {{"what", ""}});
-        })
-            .message.starts_with("[misbehaves] its tensors need 320.0 MiB, but the limit for "
-                                 "isolated operators is 256.0 MiB"));
+  check_says(
+      failure_of([&] {
+        isolated.host.call("misbehaves", {large}, {{"what", ""}});
+      }).message,
+      {"[misbehaves] its tensors need 320.0 MiB", "limit for isolated operators is 256.0 MiB"});
 }
 
 TEST_CASE(
@@ -189,9 +190,9 @@ TEST_CASE(
   tenon::Session session(graph);
   const tenon::NamedTensors inputs = {
       {"x", Tensor::from(std::vector<float>(100'000, 1.0f), {100'000})}};
-  CHECK(failure_of([&] { session.run(inputs); })
-            .message.starts_with("[misbehaves] node 'broken': its worker process crashed with "
-                                 "SIGSEGV (misbehaves.so)"));
+  check_says(
+      failure_of([&] { session.run(inputs); }).message,
+      {"[misbehaves] node 'broken':", "worker process crashed with SIGSEGV", "misbehaves.so"});
   tenon::RunOptions only;
   only.outputs = {"z"};
   for (int run = 0; run < 2; ++run)
@@ -234,9 +235,9 @@ TEST_CASE("isolate: a session whose node crashed runs again") {
   graph.output("y", graph.add("misbehaves", {x}, {{"what", "abort"}}, "broken"));
   tenon::Session session(graph);
   const tenon::NamedTensors inputs = {{"x", Tensor::from({1.0f, 2.0f, 3.0f}, {3})}};
-  CHECK(failure_of([&] { session.run(inputs); })
-            .message.starts_with("[misbehaves] node 'broken': its worker process crashed with "
-                                 "SIGABRT (misbehaves.so)"));
+  check_says(
+      failure_of([&] { session.run(inputs); }).message,
+      {"[misbehaves] node 'broken':", "worker process crashed with SIGABRT", "misbehaves.so"});
   tenon::RunOptions sound;
   sound.outputs = {"z"};
   CHECK(numbers(session.run(inputs, sound).at("z")) == doubled);

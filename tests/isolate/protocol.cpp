@@ -4,6 +4,7 @@
 #include <tenon/detail/host_error.hpp>
 #include <vector>
 
+#include "check_says.hpp"
 #include "device/threads.hpp"
 #include "failure_of.hpp"
 #include "graph/inference/type.hpp"
@@ -155,8 +156,8 @@ TEST_CASE("protocol: a program that is not a worker is reported") {
 
 TEST_CASE("protocol: a worker of another version is refused") {
   const LyingWorker worker("another version");
-  CHECK(failure_of([&] { worker.plugin(); }).message ==
-        "cannot start a worker process: /proc/self/exe is of another version than the host");
+  check_says(failure_of([&] { worker.plugin(); }).message,
+             {"cannot start a worker process", "/proc/self/exe is of another version"});
 }
 
 TEST_CASE("protocol: a reply with arrays of another length is refused") {

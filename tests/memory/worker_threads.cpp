@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "../isolate/isolated_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using tenon::Tensor;
@@ -12,6 +13,6 @@ TEST_CASE("memory: a worker without a thread for a call reports it" * doctest::s
   const auto failure = failure_of([&] {
     isolated.host.call("gelu", {Tensor::from({1.0f, 2.0f}, {2})});
   });
-  CHECK(failure.message ==
-        "its worker process could not start more threads and ended (tenon_elementwise.so)");
+  check_says(failure.message,
+             {"worker process could not start more threads", "tenon_elementwise.so"});
 }

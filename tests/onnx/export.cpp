@@ -7,6 +7,7 @@
 #include <tenon/compose.hpp>
 #include <tenon/host/udf.hpp>
 
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "../probe_operators.hpp"
 #include "exported.hpp"
@@ -399,11 +400,8 @@ TEST_CASE("export: omits gradients and updates, rejects sparse tensors and unkno
   tenon::Graph hidden(on.host);
   hidden.output("mask",
                 hidden.add("dropout", {hidden.input("x", tenon::f32, {2})}, {}, "drop").output(1));
-  CHECK(
-      failure_of([&] {
-        on.save(hidden);
-      }).message.find("node 'drop': its output 'mask' is used, but no ONNX operator produces it") !=
-      std::string::npos);
+  check_says(failure_of([&] { on.save(hidden); }).message,
+             {"node 'drop':", "output 'mask' is used", "no ONNX operator"});
   CHECK(failure_of([&] {
           on.save(tenon::Graph(on.host));
         }).message.find("no output that can be written") != std::string::npos);

@@ -4,6 +4,7 @@
 
 #include <tenon/host/session.hpp>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "plan/memory/memory_use.hpp"
 #include "plan_of.hpp"
@@ -123,9 +124,9 @@ TEST_CASE("lifetimes: refuses an output of unknown size, whether it is read or n
     const auto node =
         graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
     graph.output("result", node.output(read ? 1 : 0));
-    CHECK(failure_of([&] { plan_of(graph); }).message ==
-          "[undecided] node 'node': output node:1 is float32 [...] but its whole shape must be "
-          "known");
+    check_says(failure_of([&] { plan_of(graph); }).message,
+               {"[undecided] node 'node':", "output node:1 is float32 [...]",
+                "whole shape must be known"});
   }
 }
 
@@ -136,7 +137,8 @@ TEST_CASE("lifetimes: refuses more memory than can be addressed") {
   auto value = x;
   for (int i = 0; i < 8; ++i) value = graph.add("quadratic", {value});
   graph.output("y", graph.add("test_add", {value, value}));
-  CHECK(failure_of([&] {
-          plan_of(graph, false, {{"x", {std::int64_t{1} << 60}}});
-        }).message == "the values and workspaces of the graph need more than memory can hold");
+  check_says(failure_of([&] {
+               plan_of(graph, false, {{"x", {std::int64_t{1} << 60}}});
+             }).message,
+             {"values and workspaces", "more than memory can hold"});
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "plugin/operator_name.hpp"
 #include "plugin/saved_operator.hpp"
@@ -224,9 +225,8 @@ TEST_CASE("names: operators of the application coexist with Tenon's") {
   const auto failure = failure_of(
       [&] { built.builder.add_application_operator(info_of(in_space("tenon", "cube")), {}); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message ==
-        "operator 'tenon.cube' cannot be added: the namespace 'tenon' is reserved for operators "
-        "that come with Tenon");
+  check_says(failure.message,
+             {"operator 'tenon.cube' cannot be added", "namespace 'tenon' is reserved"});
 }
 
 TEST_CASE("names: the operator that a kernel belongs to") {

@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 #include <tenon/operator.hpp>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "manifest_source.hpp"
 
@@ -218,8 +219,8 @@ TEST_CASE(
   }
   manifest["onnx"].push_back(form);
   manifest["onnx"][1]["since"] = 12, manifest["onnx"][1].erase("until");
-  CHECK(failure_of([&] { read(manifest); }).message ==
-        "onnx[1] is 'Grow', whose versions overlap with those of an earlier mapping");
+  check_says(failure_of([&] { read(manifest); }).message,
+             {"onnx[1] is 'Grow'", "versions overlap"});
   manifest["onnx"][1]["since"] = 13;
   CHECK(read(manifest).onnx.size() == 2);
   // the mapping may depend on an unknown key of a newer SDK

@@ -64,14 +64,6 @@ std::string failure(const std::string& op, const std::vector<Tensor>& inputs,
   return "no failure at all";
 }
 
-void check_says(const std::string& message, const std::vector<std::string>& words) {
-  INFO(message);
-  for (const auto& word : words) {
-    INFO("must say: ", word);
-    CHECK(message.find(word) != std::string::npos);
-  }
-}
-
 double sum_of(const Doubles& values) {
   long double sum = 0;
   for (const double value : values) sum += value;

@@ -10,6 +10,8 @@
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "check_says.hpp"
+
 namespace plugin_tests {
 
 using tenon::Attributes;
@@ -82,9 +84,6 @@ void check_near(const Tensor& found, DType dtype, const Shape& shape, const Doub
 /// The message and the hint of the failure of a call.
 std::string failure(const std::string& op, const std::vector<Tensor>& inputs,
                     const Attributes& attributes = {});
-
-/// Checks that the message contains all of these words.
-void check_says(const std::string& message, const std::vector<std::string>& words);
 
 /// Adds in long double.
 double sum_of(const Doubles& values);

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
 
@@ -175,10 +176,9 @@ TEST_CASE(
   host.add<Difference<true>>("difference");
   const auto bytes = made.to_bytes();
   auto graph = Graph::from_bytes(host, bytes);
-  CHECK(failure_of([&] { graph.bind(); }).message ==
-        "[difference] node 'difference': was made with another version 1 of the operator: the "
-        "installed one has input 'left' in another "
-        "position");
+  check_says(failure_of([&] { graph.bind(); }).message,
+             {"[difference] node 'difference':", "another version 1 of the operator",
+              "input 'left' in another position"});
   host.add<Difference<false>>("difference");
   auto again = Graph::from_bytes(host, bytes);
   Session session(again);
@@ -273,9 +273,8 @@ TEST_CASE("a graph with two descriptions of one operator runs, but cannot be sav
   CHECK(run(session, "new") == 2);
   const auto failure = failure_of([&] { (void)graph.to_bytes(); });
   CHECK(failure.kind == 2);
-  CHECK(failure.message ==
-        "operator 'app.line' was replaced while the graph was built: its nodes use two "
-        "descriptions of it, but a file holds one");
+  check_says(failure.message,
+             {"operator 'app.line' was replaced", "two descriptions", "a file holds one"});
 }
 
 TEST_CASE(

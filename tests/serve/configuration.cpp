@@ -1,4 +1,5 @@
 // Configurations of models: completed, checked against the graph, and refused.
+#include "check_says.hpp"
 #include "serve/served.hpp"
 
 using namespace tenon::serve;
@@ -35,27 +36,23 @@ TEST_CASE("config: a configuration is completed and keeps its settings") {
     return text.find(words) != std::string::npos;
   };
   auto text = completed(squares, R"({"name": "net"})");
-  for (
-      const auto* words :
+  check_says(
+      text,
       {R"("max_batch_size":64)", R"("dynamic_batching":{})",
        R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
        R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
-       R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"})
-    CHECK_MESSAGE(has(text, words), text);
+       R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"});
   text =
       completed(squares, R"({"max_batch_size": 5, "dynamic_batching": {"preferred_batch_size": [4]},
     "instance_group": [{"kind": "KIND_CPU", "count": 3}]})");
-  for (const auto* words : {R"("max_batch_size":5)",
-                            R"("dynamic_batching":{"preferred_batch_size":[4]})", R"("count":3)"})
-    CHECK_MESSAGE(has(text, words), text);
+  check_says(text, {R"("max_batch_size":5)", R"("dynamic_batching":{"preferred_batch_size":[4]})",
+                    R"("count":3)"});
   CHECK(!has(completed(squares, R"({"sequence_batching": {}})"), "dynamic_batching"));
   text = completed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
     "nodes": [{"name": "a", "op": "sum", "inputs": ["x"]}], "outputs": {"y": "a"}})",
                    R"({"max_batch_size": 5})");
-  for (const auto* words :
-       {R"("max_batch_size":0)", R"("dims":[-1,2])",
-        R"({"data_type":"TYPE_FP32","dims":[1],"name":"y","reshape":{"shape":[]}})"})
-    CHECK_MESSAGE(has(text, words), text);
+  check_says(text, {R"("max_batch_size":0)", R"("dims":[-1,2])",
+                    R"({"data_type":"TYPE_FP32","dims":[1],"name":"y","reshape":{"shape":[]}})"});
   CHECK(!has(text, "dynamic_batching"));
 }
 
@@ -153,20 +150,18 @@ TEST_CASE("config: models that are refused") {
     CHECK_MESSAGE(model.error_while({}, refused.first).starts_with(refused.second), model.error);
   }
   const Model gpu(squares, config(), false, 2);
-  CHECK(gpu.error ==
-        "instance 'net_0' is not on the CPU, but Tenon's backend supports only the CPU; set "
-        "instance_group [ { kind: KIND_CPU } ] in "
-        "config.pbtxt");
+  check_says(gpu.error, {"instance 'net_0' is not on the CPU",
+                         "instance_group [ { kind: KIND_CPU } ]", "config.pbtxt"});
   CHECK(code_of_call == error_invalid);
   const std::string ends =
       R"(]}}, "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}], "outputs": {"y": "a"}})";
   const std::string begins = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [)";
   const std::string open_dims = R"("data_type": "TYPE_FP32", "dims": [2]}])";
-  CHECK(Model(begins + "4, 2" + ends, R"({"max_batch_size": 8, "input": [{"name": "x", )" +
-                                          open_dims + R"(, "output": [{"name": "y", )" + open_dims +
-                                          "}")
-            .error.starts_with("config.pbtxt sets max_batch_size, but not every input and output "
-                               "of the graph has an unknown first dimension"));
+  check_says(Model(begins + "4, 2" + ends, R"({"max_batch_size": 8, "input": [{"name": "x", )" +
+                                               open_dims + R"(, "output": [{"name": "y", )" +
+                                               open_dims + "}")
+                 .error,
+             {"config.pbtxt sets max_batch_size", "unknown first dimension"});
   CHECK(model.error_while({}, R"({"input": [{"name": "x", )" + open_dims + "}", true)
             .starts_with("config.pbtxt declares input 'x' with shape [2]"));
   CHECK(model.error_while({}, R"({"output": [{"name": "y", )" + open_dims + "}", true) ==
@@ -184,8 +179,7 @@ TEST_CASE("config: models that are refused") {
   Model other(squares);
   other.model.artifact = 1;
   other.open(config());
-  CHECK(other.error ==
-        "the model is not in a local folder, but Tenon opens models only from folders");
+  check_says(other.error, {"not in a local folder"});
   other.close();
   other.model.artifact = artifact_filesystem;
   other.model.version = 7;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tenon/host/udf.hpp>
 
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "digits.hpp"
 #include "probe_operators.hpp"
@@ -214,9 +215,9 @@ TEST_CASE("micro-batches: a state that cannot be averaged must agree") {
   const auto failure = failure_of(
       [&] { trainer.step(); });  // three batches: two in the first micro-batch, one in the second
   CHECK(failure.kind == 1);
-  CHECK(failure.message ==
-        "the state 'counter_runs' is int64 and differs between the step's micro-batches: only "
-        "floating-point states can be averaged");
+  check_says(failure.message,
+             {"state 'counter_runs' is int64", "differs between the step's micro-batches",
+              "only floating-point states"});
   CHECK(same_values(values, values_of(trainer.graph())));
   CHECK(trainer.steps() == 1);
   CHECK(trainer.position() == 6);
@@ -295,9 +296,8 @@ TEST_CASE(
         "micro_batches is 0 but must be at least 1");
   auto trainer = many.trainer({3.3e38F, 3.3e38F, 3.3e38F, 3.3e38F});
   const auto failure = failure_of([&] { trainer.step(); });
-  CHECK(failure.message ==
-        "step 1 of epoch 0: the gradient of 'w' is not finite; the sum over the step's "
-        "micro-batches is too large");
+  check_says(failure.message,
+             {"step 1 of epoch 0:", "gradient of 'w' is not finite", "micro-batches is too large"});
   CHECK(value_of(trainer, "w") == 0);
   Line huge(std::int64_t{1} << 62, std::int64_t{1} << 62);
   auto whole = huge.trainer({1, 2, 3});

@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 #include <tenon/visit.hpp>
 
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "digits.hpp"
 #include "run/impl_access.hpp"
@@ -381,8 +382,8 @@ TEST_CASE("evaluator: a batch of 0, and labels that are not classes, are refused
   auto data = digits(0, 10);
   CHECK(evaluator.evaluate(data).examples == 10);
   data.at("label") = full(u8, {10}, 99);
-  CHECK(failure_of([&] { evaluator.evaluate(data); }).message ==
-        "label 99 of example 0 of the batch is not one of the 10 classes");
+  check_says(failure_of([&] { evaluator.evaluate(data); }).message,
+             {"label 99 of example 0", "10 classes"});
 }
 
 TEST_CASE("trainer: a step with the caller's batch equals the trainer's own step") {

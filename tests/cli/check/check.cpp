@@ -7,6 +7,7 @@
 #include <tenon/host/arrays.hpp>
 #include <tenon/host/check.hpp>
 
+#include "check_says.hpp"
 #include "cli/run_program.hpp"
 #include "failure_of.hpp"
 #include "temporary_folder.hpp"
@@ -352,13 +353,10 @@ TEST_CASE("check: varies tensors and lists of texts: numbers, shapes, lengths an
     return result.out;
   };
   const auto fir = check("fir"), apply = check("apply");
-  for (const char* tried : {"taps=float32 [3] {1, 2, 1}", "taps=float32 [3] {2, 3, 2}",
-                            "taps=float32 [4] {1, 2, 1, 4}", "taps=float32 [1] {1}"})
-    CHECK(fir.find(tried) != std::string::npos);
-  for (const char* tried :
-       {R"(functions=["negate", "relu"])", "functions=[]", R"(functions=["relu"])",
-        R"(functions=["relu", "halve", "halve"])", R"(functions=["halve", "relu"])"})
-    CHECK(apply.find(tried) != std::string::npos);
+  check_says(fir, {"taps=float32 [3] {1, 2, 1}", "taps=float32 [3] {2, 3, 2}",
+                   "taps=float32 [4] {1, 2, 1, 4}", "taps=float32 [1] {1}"});
+  check_says(apply, {R"(functions=["negate", "relu"])", "functions=[]", R"(functions=["relu"])",
+                     R"(functions=["relu", "halve", "halve"])", R"(functions=["halve", "relu"])"});
 }
 
 TEST_CASE("check: bounds of 0 are left by whole steps for integers") {
@@ -444,8 +442,8 @@ TEST_CASE("check_plugin: refuses unknown operators, checks and devices before an
   CHECK(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).kind == 2);
   options.checks = {};
   options.time_limit = std::chrono::milliseconds(0);
-  CHECK(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).message ==
-        "the time limit of a check is 0 ms but must be from 1 to 2147483647");
+  check_says(failure_of([&] { tenon::check_plugin(fault("wrong_accesses"), options); }).message,
+             {"time limit of a check is 0 ms", "from 1 to 2147483647"});
   CHECK(failure_of([] { tenon::check_plugin("no.so"); }).kind == 4);
   CHECK(tenon::list_checks().size() == 24);
   CHECK(tenon::list_checks("cuda").front().name == "forward");

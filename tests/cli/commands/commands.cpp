@@ -2,18 +2,13 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <set>
 
+#include "check_says.hpp"
 #include "cli/json_keys.hpp"
 #include "cli/workplace.hpp"
 
 namespace {
-
-bool has_all(const std::string& text, const Words& words) {
-  return std::all_of(words.begin(), words.end(),
-                     [&](const auto& word) { return text.find(word) != std::string::npos; });
-}
 
 bool has_dot() {
   return std::system("command -v dot >/dev/null 2>&1") == 0;
@@ -204,14 +199,14 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
     CAPTURE(result.out);
     CAPTURE(result.err);
     CHECK(result.code == 0);
-    CHECK(has_all(result.out, out));
-    CHECK(has_all(result.err, err));
+    check_says(result.out, out);
+    check_says(result.err, err);
     CHECK(result.out.empty() == out.empty());
     CHECK(result.err.empty() == err.empty());
   }
   CHECK(read_bytes(place.folder() / "y.npy") == npy_bytes("<f4", "(2, 3)", 24));
-  CHECK(has_all(read_bytes(place.folder() / "memory.svg"),
-                {"<svg ", "<title>h: 12 bytes at 0, steps 0 to 1</title>", "</svg>\n"}));
+  check_says(read_bytes(place.folder() / "memory.svg"),
+             {"<svg ", "<title>h: 12 bytes at 0, steps 0 to 1</title>", "</svg>\n"});
   CHECK(json_keys(read_bytes(place.folder() / "trace.json")).contains("traceEvents"));
   CHECK(TemporaryFolder::sorted_names(place.folder() / "my_op") ==
         Words{"CMakeLists.txt", "README.md", "my_op.cpp", "my_op_test.cpp"});
@@ -326,15 +321,15 @@ TEST_CASE("show: the memory and plan of a training step") {
         "r_backward                         96          192          5..6  a_backward\n"
         "7 steps, 320 bytes of memory, lower bound 320 bytes, ratio 1.000, execution order\n");
   const auto plan = place.run({"show", "loss.json", "--plan", "--loss", "a", "--shape", "x=8x4"});
-  CHECK(has_all(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n",
-                           "relu backward        cpu  float32 [8, 3] in place at 192\n",
-                           "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 "
-                           "[3] graph output  algorithm for data "}));
+  check_says(plan.out, {"mean backward        cpu  float32 [8, 3] at 192\n",
+                        "relu backward        cpu  float32 [8, 3] in place at 192\n",
+                        "cpu  float32 [8, 4] not computed  float32 [3, 4] graph output  float32 "
+                        "[3] graph output  algorithm for data "});
   const auto json =
       place.run({"show", "loss.json", "--memory", "--json", "--loss", "y", "--shape", "x=8x4"}).out;
-  CHECK(has_all(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"",
-                       "\"storage\": \"dense\"", "\"lower_bound\": 320,",
-                       "\"strategy\": \"execution order\""}));
+  check_says(json, {"\"in_place_of\": \"h\"", "\"write\": \"in_place\"", "\"write\": \"none\"",
+                    "\"storage\": \"dense\"", "\"lower_bound\": 320,",
+                    "\"strategy\": \"execution order\""});
 }
 
 TEST_CASE("show --svg: draws if graphviz is installed") {
@@ -343,7 +338,7 @@ TEST_CASE("show --svg: draws if graphviz is installed") {
     const auto drawn = place.run({"show", "g.tenon", "--svg", "g.svg"});
     CHECK(drawn.code == 0);
     CHECK(drawn.err == "");
-    CHECK(has_all(read_bytes(place.folder() / "g.svg"), {"<svg", "fully_connected", "</svg>"}));
+    check_says(read_bytes(place.folder() / "g.svg"), {"<svg", "fully_connected", "</svg>"});
   }
   const auto without =
       run_tenon({"show", "g.tenon", "--svg", "h.svg"}, {place.folder().path(), {}, {{"PATH", ""}}});

@@ -10,6 +10,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "built.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
 
@@ -229,9 +230,9 @@ TEST_CASE("composed operators: second derivatives are those of the nodes inside"
   const auto first = graph.gradient(
       graph.add("sum", {graph.add("square", {graph.add("dropped", {x}, {}, "node")})}), {x})[0];
   const auto failure = failure_of([&] { graph.gradient(graph.add("sum", {first}), {x}); });
-  CHECK(failure.message ==
-        "[dropped backward] node 'node_backward': cannot be differentiated again: 'dropout' inside "
-        "it draws new random numbers on each call");
+  check_says(failure.message,
+             {"[dropped backward] node 'node_backward':", "cannot be differentiated again",
+              "'dropout' inside it draws new random numbers"});
 }
 
 TEST_CASE("composed operators: strided tensors are read correctly") {

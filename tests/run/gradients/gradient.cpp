@@ -8,6 +8,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "graph/model.hpp"
 #include "run/impl_access.hpp"
@@ -198,14 +199,13 @@ TEST_CASE(
   const auto before = graph.to_json();
   const auto failure = failure_of([&] { graph.gradient(loss, {x}); });
   CHECK(failure.kind == 1);
-  CHECK(failure.message ==
-        "[staircase] node 'step': has no gradient, but 'before' reaches the loss through it: step "
-        "-> after");
+  check_says(failure.message, {"[staircase] node 'step': has no gradient",
+                               "'before' reaches the loss through it", "step -> after"});
   CHECK(graph.to_json() == before);
   CHECK(failure_of([&] { graph.gradient(Value(), {x}); }).kind == 2);
   const auto index = graph.input("index", DType::i64, {2});
-  CHECK(failure_of([&] { graph.gradient(loss, {index}); }).message ==
-        "'index' is int64 [2] and has no gradient; only floating and complex dtypes have one");
+  check_says(failure_of([&] { graph.gradient(loss, {index}); }).message,
+             {"'index' is int64 [2]", "no gradient", "only floating and complex dtypes"});
 }
 
 TEST_CASE("gradient: backward cannot read what it did not declare") {
@@ -214,9 +214,9 @@ TEST_CASE("gradient: backward cannot read what it did not declare") {
   const auto x = graph.input("x", DType::f64, {2});
   graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
   const auto failure = failure_of([&] { Session(graph).run({{"x", f64_tensor({2, 3})}}); });
-  CHECK(failure.message ==
-        "[nosy backward] node 'n_backward': input 'x' is not kept for backward: name it in "
-        "op.backward_reads (x float64 [2])");
+  check_says(failure.message,
+             {"[nosy backward] node 'n_backward':", "input 'x' is not kept for backward",
+              "op.backward_reads", "x float64 [2]"});
 }
 
 TEST_CASE("gradient: recomputed values have the same bits and need less memory") {
@@ -356,8 +356,8 @@ TEST_CASE("update: a sparse variable is refused") {
   graph.update(rows, graph.add("quadratic", {rows}, {{"b", 2}}, "twice"));
   tenon::SessionOptions training;
   training.training = true;
-  CHECK(failure_of([&] { Session(graph, training).run({}); }).message ==
-        "variable 'rows' is row_sparse but must be dense to be updated");
+  check_says(failure_of([&] { Session(graph, training).run({}); }).message,
+             {"variable 'rows' is row_sparse", "must be dense"});
 }
 
 TEST_CASE(

@@ -6,6 +6,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "run/vectors.hpp"
 
@@ -137,6 +138,6 @@ TEST_CASE("an output that an added node lacks is refused") {
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1, 2}));
   const auto y = graph.add("greedy", {x}, {}, "g");
-  CHECK(failure_of([&] { graph.gradient(y, {x}); }).message ==
-        "[greedy] node 'g': 'multiples' has 2 outputs, but 3 are requested");
+  check_says(failure_of([&] { graph.gradient(y, {x}); }).message,
+             {"[greedy] node 'g':", "'multiples' has 2 outputs", "3 are requested"});
 }

@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -417,10 +418,9 @@ TEST_CASE("second derivative: terms that omit a floating-point input are refused
              slope = graph.input("slope", f64, Shape::scalar());
   const auto first = graph.gradient(graph.add("offset", {x, slope}), {slope})[0];
   const auto failure = failure_of([&] { graph.gradient(first, {slope}); });
-  CHECK(failure.message ==
-        "[offset backward] node 'offset_backward': cannot be differentiated again, but 'slope' "
-        "reaches the loss through it: "
-        "offset_backward -> offset_backward:1");
+  check_says(failure.message,
+             {"[offset backward] node 'offset_backward':", "cannot be differentiated again",
+              "'slope' reaches the loss through it", "offset_backward -> offset_backward:1"});
   CHECK(failure.hint == "op.linear() does not name input 'slope'");
 }
 

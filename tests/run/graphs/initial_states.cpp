@@ -5,6 +5,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
 #include "temporary_folder.hpp"
@@ -101,11 +102,12 @@ TEST_CASE("initial states: the graph takes precedence") {
 TEST_CASE("initial states: a value that does not fit the dtype is refused") {
   LevelHost host;
   const auto x = Tensor::from({1.F}, {1});
-  CHECK(failure_of([&] { host.call("too_much", {x}); }).message ==
-        "[too_much] the initial value of 'byte' is 256, which does not fit uint8");
+  check_says(failure_of([&] { host.call("too_much", {x}); }).message,
+             {"[too_much] the initial value of 'byte' is 256", "does not fit uint8"});
   Graph graph(host);
   graph.output("y", graph.add("too_much", {graph.input("x", DType::f32, {1})}, {}, "node"));
-  CHECK(failure_of([&] {
-          Session(graph).run({{"x", x}});
-        }).message == "the initial value of 'node_byte' is 256, which does not fit uint8");
+  check_says(failure_of([&] {
+               Session(graph).run({{"x", x}});
+             }).message,
+             {"initial value of 'node_byte' is 256", "does not fit uint8"});
 }

@@ -6,6 +6,7 @@
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -80,10 +81,9 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   for (const auto& failure : {failure_of([&] { host.call("rope", {ten}); }),
                               failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
     CHECK(failure.kind == 3);
-    CHECK(failure.message ==
-          "operator 'rope' cannot be used: it may refer to acme.rope of the application or "
-          "beta.rope of the application");
-    CHECK(failure.hint == "use the full name, or prefer a plugin or namespace, such as 'acme'");
+    check_says(failure.message, {"operator 'rope' cannot be used", "acme.rope of the application",
+                                 "beta.rope of the application"});
+    check_says(failure.hint, {"use the full name", "'acme'"});
   }
   const auto catalog = host.catalog();
   CHECK(catalog.find("rope") == nullptr);
@@ -139,8 +139,8 @@ TEST_CASE("a graph stores its operators' full names, in files and texts") {
   beta_only.add<BetaRope>("rope");
   auto failure = failure_of([&] { Session(Graph::from_bytes(beta_only, bytes)); });
   CHECK(failure.kind == 3);
-  CHECK(failure.message.find("no plugin has the operator 'acme.rope' (version 1 of the application "
-                             "that built the graph) of node 'rope'") == 0);
+  check_says(failure.message, {"no plugin has the operator 'acme.rope'",
+                               "version 1 of the application that built the graph", "node 'rope'"});
   CHECK(failure.hint ==
         "add the folder of its plugin");  // another author's operator is not a misspelling of it
   failure = failure_of([&] { Graph::from_json(beta_only, text); });

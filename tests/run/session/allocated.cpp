@@ -8,6 +8,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
 #include "run/vectors.hpp"
@@ -249,8 +250,8 @@ TEST_CASE("allocated: large tensors cannot determine shapes") {
   const auto failure = failure_of([&] {
     session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}, {"to", Tensor::zeros(i64, {9000})}});
   });
-  CHECK(failure.message.find("a shape depends on the elements of 'to', which is int64 [9000], but "
-                             "only dense tensors of at most 65536 bytes") != std::string::npos);
+  check_says(failure.message,
+             {"elements of 'to', which is int64 [9000]", "dense tensors of at most 65536 bytes"});
 }
 
 TEST_CASE("allocated: kernels that violate the allocation rules are named") {
@@ -288,8 +289,8 @@ TEST_CASE("allocated: another size than a later node needs is reported with that
   Session session(graph);
   CHECK(floats(session.run({{"x", vector_of({1, 2, -3, 4})}}).at("y")) == FloatList{-1, -2, -4});
   const auto failure = failure_of([&] { session.run({{"x", vector_of({1, 2, -3})}}); });
-  CHECK(failure.message.find("output 0: its kernel allocates [2], but infer() gave [3], because "
-                             "[three] node 't' needs [3]") != std::string::npos);
+  check_says(failure.message, {"output 0:", "kernel allocates [2]", "infer() gave [3]",
+                               "[three] node 't' needs [3]"});
 }
 
 TEST_CASE("allocated: the known dimensions of such outputs restrict their uses") {

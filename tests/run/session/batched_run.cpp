@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
 
@@ -294,11 +295,11 @@ TEST_CASE("batches: what cannot be split or joined is refused before anything ru
           run_in_batches(session, {{"x", rows_of(8)}, {"w", rows_of(8)}}, 3,
                          RunOptions{.outputs = {"same"}});
         }).message == "the graph has no input 'w'");
-  CHECK(failure_of([&] {
-          run_in_batches(session, {{"x", cast_storage(rows_of(8), Storage::row_sparse)}}, 3,
-                         RunOptions{.outputs = {"same"}});
-        }).message ==
-        "input 'x' is row_sparse, but only dense and csr inputs can be split into batches");
+  check_says(failure_of([&] {
+               run_in_batches(session, {{"x", cast_storage(rows_of(8), Storage::row_sparse)}}, 3,
+                              RunOptions{.outputs = {"same"}});
+             }).message,
+             {"input 'x' is row_sparse", "only dense and csr"});
   CHECK(seen.empty());
   CHECK(run_in_batches(session, inputs, 3, RunOptions{.outputs = {"same"}}).at("same").shape() ==
         Shape{8, 3});

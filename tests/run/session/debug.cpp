@@ -7,6 +7,7 @@
 #include <tenon/visit.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -64,8 +65,8 @@ TEST_CASE(
     CHECK(failure_of([&] { Session(graph).run(inputs); }).kind == 0);
     const auto failure = failure_of([&] { Session(graph, {.debug = true}).run(inputs); });
     CHECK(failure.kind == 1);
-    CHECK(failure.message == "[holey] node 'h': its kernel does not write element 3 of 'h' (x " +
-                                 std::string(name_of(dtype)) + " [20])");
+    check_says(failure.message, {"[holey] node 'h':", "does not write element 3 of 'h'",
+                                 "x " + std::string(name_of(dtype)) + " [20]"});
     Session whole(holey_graph(host, dtype, {{"count", 0}}), {.debug = true});
     CHECK(same_bits(whole.run(inputs).at("y"), inputs.at("x")));
     CHECK(same_bits(whole.run(inputs).at("y"), inputs.at("x")));

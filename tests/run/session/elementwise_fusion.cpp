@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -262,7 +263,8 @@ TEST_CASE(
     CHECK(session.times()[0].op == "add+picky+log+neg");
     values.values<float>()[many - 2] = -1;
     const auto failure = failure_of([&] { session.run({{"x", values}}); });
-    CHECK(failure.message == "[picky] node 'root': a number is below 0 (x float32 [140001])");
+    check_says(failure.message,
+               {"[picky] node 'root':", "a number is below 0", "x float32 [140001]"});
     values.values<float>()[many - 2] = 0;
     CHECK(session.run({{"x", values}}).at("y").values<float>()[many - 2] ==
           std::numeric_limits<float>::infinity());

@@ -7,6 +7,7 @@
 #include <tenon/host/session.hpp>
 
 #include "built.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -78,12 +79,10 @@ TEST_CASE("precision: refused if no node can compute in it, or if it is not a pr
   };
   const auto none = refused(graph_of(host, f32, "square"), bf16);
   CHECK(none.kind == static_cast<int>(FailureKind::usage));
-  CHECK(
-      none.message.starts_with("no node of this graph can compute in bfloat16 here: none of its "
-                               "operators has such a kernel for a"));
-  CHECK(none.hint ==
-        "omit the precision to compute in float32; bundled products need a CPU with AVX512-BF16");
+  check_says(none.message, {"no node of this graph can compute in bfloat16",
+                            "none of its operators has such a kernel"});
+  check_says(none.hint, {"omit the precision", "AVX512-BF16"});
   CHECK(refused(graph_of(host, f64), bf16).message == none.message);
-  CHECK(refused(graph_of(host, f32), f16).message ==
-        "SessionOptions::precision is float16 but must be float32 or bfloat16");
+  check_says(refused(graph_of(host, f32), f16).message,
+             {"SessionOptions::precision is float16", "float32 or bfloat16"});
 }

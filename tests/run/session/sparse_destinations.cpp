@@ -6,6 +6,7 @@
 #include <tenon/host/session.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 
 using namespace tenon;
@@ -34,8 +35,7 @@ TEST_CASE("destinations must be writable") {
   for (const auto write : {Write::to, Write::add}) {
     const auto failure = failure_of([&] { session.run({{"x", fixed}}, {{"y", {fixed, write}}}); });
     CHECK(failure.kind == 2);
-    CHECK(failure.message ==
-          "the destination of output 'y' is read-only: use writable memory, such as a copy");
+    check_says(failure.message, {"destination of output 'y' is read-only", "writable memory"});
   }
   for (int run = 0; run < 3; ++run) {  // the second may use the fast path
     std::vector<Tensor> made(1);
