@@ -1,4 +1,6 @@
-// A check of the facts in a message, for tests that need not know its wording.
+// A check of the facts in a message: names, found and needed values, but not its wording. Whole
+// messages are compared only by tests of what the program prints, and by tables of refusals, where
+// the sentence itself is the result.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -94,9 +94,8 @@ TEST_CASE("check_gradient: a wrong gradient is reported with input, output and i
   const auto left = random_tensor(f64, {2, 3}), right = random_tensor(f64, {2, 3}, {.stream = 1});
   const auto result = check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}});
   CHECK_FALSE(result);
-  CHECK(
-      result.text.starts_with("gradient of input 'right' for output 0 differs from finite "
-                              "differences: 1 of 6 elements differs: at [1, 0] "));
+  check_says(result.text, {"gradient of input 'right' for output 0 differs",
+                           "1 of 6 elements differs", "at [1, 0]"});
   CHECK(check_gradient(host, "two_results", {left, right}, {{"wrong", 0.01}}, {.atol = 0.02}));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "io/json_text.hpp"
 
@@ -80,8 +81,8 @@ TEST_CASE("json: a field of the wrong kind") {
         "g.json:1:7: 'a' is an integer but must be a string");
   CHECK(message([&] { root.find("b")->list("b")[0].integer("an entry"); }) ==
         "g.json:1:16: an entry is a number but must be a 64-bit integer");
-  CHECK(message([&] { root.find("b")->list("b")[1].number("an entry"); }) ==
-        "g.json:1:21: an entry is a string but must be a number, \"inf\", \"-inf\" or \"nan\"");
+  check_says(message([&] { root.find("b")->list("b")[1].number("an entry"); }),
+             {"g.json:1:21:", "a string", "must be a number, \"inf\", \"-inf\" or \"nan\""});
   CHECK(message([&] { root.find("shape")->list("'shape'"); }) ==
         "g.json:1:36: 'shape' is an object but must be a list");
   CHECK(message([&] { root.need("c", "the graph"); }) == "g.json:1:1: the graph lacks 'c'");

@@ -123,8 +123,8 @@ TEST_CASE("protocol: callbacks of a worker are validated before they are execute
   CHECK(Object("output 9").gradient() ==
         broke + "it made a callback that is not allowed while building a graph" + ended);
   CHECK(Object("output 9").forward() == "there is no output 9 to allocate");
-  CHECK(Object("output 0").forward() ==
-        "output 0: 9223372036854775807 values are requested, but csr [2, 3] holds at most 6");
+  check_says(Object("output 0").forward(),
+             {"output 0: 9223372036854775807 values", "csr [2, 3] holds at most 6"});
   CHECK(Object("a value of another graph").forward() ==
         broke + "it made a callback that kernels may not make" + ended);
   CHECK(Object("a long question").forward() == broke + "a reply exceeds its buffer" + ended);

@@ -52,10 +52,8 @@ TEST_CASE("keep unknown: unknown nodes are kept, shown, saved and loaded, but do
     check_says(json, {"\"k\": 7", "\"mode\": \"fast\"", "-4"});
     const auto failure = failure_of([&] { on.run(one); });
     CHECK(failure.kind == 3);
-    CHECK_MESSAGE(failure.message.find(
-                      "'my_ops.strange_one' (version 1 kept from an ONNX model) of node 'first'") !=
-                      std::string::npos,
-                  failure.message);
+    check_says(failure.message,
+               {"'my_ops.strange_one' (version 1 kept from an ONNX model) of node 'first'"});
   }
   CHECK(graph.to_bytes() == tenon::Graph::load(on.host, on.folder / "kept.tenon").to_bytes());
 }
@@ -85,10 +83,8 @@ TEST_CASE("keep unknown: a node with a subgraph cannot be kept") {
   const auto failure = failure_of([&] {
     on.load({{NodeFields{"Strange", {"x"}, {"y"}, {inner}, "s", "my.ops"}}, {}}, options);
   });
-  CHECK_MESSAGE(failure.message.find(
-                    "my.ops::Strange node 's': its attribute 'body' has a type that parameters do "
-                    "not support, so the node cannot be kept") != std::string::npos,
-                failure.message);
+  check_says(failure.message,
+             {"my.ops::Strange node 's':", "attribute 'body'", "the node cannot be kept"});
 }
 
 TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the reason") {
@@ -109,9 +105,7 @@ TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the re
                         {floats("zero", {}, {0})}};
   const auto failure = failure_of([&] { on.load(written, options); });
   CHECK(failure.kind == 3);
-  CHECK_MESSAGE(failure.message.find("an operator is missing: my.ops::Stranger (1 node 'in'") !=
-                    std::string::npos,
-                failure.message);
+  check_says(failure.message, {"an operator is missing: my.ops::Stranger (1 node 'in'"});
   CHECK(failure.hint.find("inside If, Loop and Scan cannot be kept") != std::string::npos);
 }
 

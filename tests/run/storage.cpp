@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
 #include "run/sparse_operators.hpp"
@@ -108,9 +109,8 @@ TEST_CASE(
   for (int i = 0; i < 3; ++i)
     CHECK(expanded(host.call("test_add", {x, y})) == Numbers{11, 20, 30, 42});
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0] ==
-        "[test_add]: left is converted from csr to dense, 16 bytes, because test_add has no kernel "
-        "for these storages");
+  check_says(host.warnings[0], {"[test_add]:", "left is converted from csr to dense, 16 bytes",
+                                "test_add has no kernel"});
   host.call("test_add", {y, cast_storage(x, Storage::row_sparse)});
   CHECK(host.warnings.size() == 2);
 
@@ -130,9 +130,9 @@ TEST_CASE(
   SparseHost other;
   Session(network(other)).run({{"left", x}, {"right", y}});
   REQUIRE(other.warnings.size() == 1);
-  CHECK(other.warnings[0] ==
-        "[test_add] node 'sum': 'square' is converted from csr to dense, 16 bytes, because "
-        "test_add has no kernel for these storages");
+  check_says(other.warnings[0],
+             {"[test_add] node 'sum':", "'square' is converted from csr to dense, 16 bytes",
+              "test_add has no kernel"});
   CHECK(failure_of([&] {
           strict.call("test_add", {x, y});
         }).message.find("has no kernel for these storages") != std::string::npos);
@@ -159,11 +159,9 @@ TEST_CASE(
   graph.output("gradient", graph.gradient(rows, {table})[0]);
   Session(graph).run({{"numbers", Tensor::from({std::int64_t{1}}, {1})}});
   REQUIRE(host.warnings.size() == 1);
-  CHECK(host.warnings[0] ==
-        "[fixed backward] node 'fixed_backward': 'rows_backward' is converted from row_sparse to "
-        "dense, 16 bytes, because fixed backward "
-        "has no "
-        "kernel for these storages");
+  check_says(host.warnings[0], {"[fixed backward] node 'fixed_backward':",
+                                "'rows_backward' is converted from row_sparse to dense, 16 bytes",
+                                "fixed backward has no kernel"});
 }
 
 TEST_CASE(

@@ -147,9 +147,7 @@ TEST_CASE("model folder: the signature of a graph, and graphs that cannot be ser
   for (int i = 1; i < 20; ++i) many += ", \"y" + std::to_string(i) + "\": \"a\"";
   CHECK(refused(open, many, {"q"}).find("; its outputs are y0, y1, ") != std::string::npos);
   CHECK(refused(open, many, {"q"}).ends_with(", y14, y15 and 4 more"));
-  CHECK(refused(open, both, {"z"}) ==
-        "the graph has no inputs, so every response would be the same; use tenon run to write its "
-        "outputs");
+  check_says(refused(open, both, {"z"}), {"the graph has no inputs", "use tenon run"});
   CHECK(refused(open, "") == "the graph has no outputs to serve; ");
   CHECK(refused(R"("x": {"shape": [2]})", y)
             .starts_with("output 'y' cannot be served: its dtype is unknown; "));

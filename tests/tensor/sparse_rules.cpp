@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "../check_says.hpp"
 #include "../failure_of.hpp"
 #include "graph/inference/type.hpp"
 
@@ -54,8 +55,8 @@ TEST_CASE("sparse rules: invalid csr tensors") {
         "its indices take 8 bytes, but need 3 entries of 4 bytes");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 2, 3) ==
         "its values take 8 bytes, but need 3 entries of 4 bytes");
-  CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63) ==
-        "its values take 12 bytes, but need 9223372036854775808 entries of 4 bytes");
+  check_says(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 2, 1}, 3, std::uint64_t{1} << 63),
+             {"values take 12 bytes", "9223372036854775808 entries of 4 bytes"});
   CHECK(csr<std::int64_t>(INT64_MAX, 3, {0, 2, 3}, {0, 2, 1}, 3, 3) ==
         "it has more rows than can be counted");
   CHECK(csr<std::int64_t>(2, 3, {1, 2, 3}, {0, 2, 1}, 3, 3) ==
@@ -64,8 +65,8 @@ TEST_CASE("sparse rules: invalid csr tensors") {
         "its row starts go from 0 to 4, not from 0 to 3");
   CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) ==
         "row 1 starts at 4, but row 2 starts at 2: row starts must not descend");
-  CHECK(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3) ==
-        "row 0 starts at 0, but row 1 starts at -1: row starts must not descend");
+  check_says(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3),
+             {"row 0 starts at 0", "row 1 starts at -1"});
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) ==
         "column index 1 is 3, but there are 3 columns");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) ==

@@ -101,10 +101,8 @@ TEST_CASE("show: reports files that are not models, and options that models do n
   at.write("m.onnx", onnx_bytes::sample().bytes());
   const auto page = at.run({"show", "page.onnx"});
   CHECK(page.code == 4);
-  CHECK(
-      page.err ==
-      "error: page.onnx: the file is a web page, not an ONNX model\n"
-      "hint: the download is a page about the model or an error page; download the model itself\n");
+  check_says(page.err, {"error: page.onnx:", "a web page, not an ONNX model",
+                        "\nhint:", "download the model itself"});
 }
 
 TEST_CASE("import: an ONNX model runs, shows its plan and becomes a .tenon file") {
@@ -161,7 +159,7 @@ TEST_CASE("show: reports another reason than a missing operator why a model cann
       "MatMul node 'product': [matmul] node 'product': a has 3 columns but b has 4 rows";
   const auto shown = at.run({"show", "m.onnx"});
   CHECK(shown.code == 4);
-  CHECK_MESSAGE(shown.out.find("refused") != std::string::npos, shown.out);
+  check_says(shown.out, {"refused"});
   CHECK_MESSAGE(shown.out.find(sentence) != std::string::npos, shown.out);
   const auto json = nlohmann::json::parse(at.run({"show", "m.onnx", "--json"}).out);
   CHECK(json["refused"]["message"].get<std::string>().find(sentence) != std::string::npos);

@@ -1,6 +1,7 @@
 // embedding against its definition.
 #include <doctest/doctest.h>
 
+#include "check_says.hpp"
 #include "plugins/check.hpp"
 
 namespace {
@@ -52,8 +53,7 @@ TEST_CASE("embedding refuses inconsistent shapes") {
   const tenon::Attributes given{{"input_dim", 10}, {"output_dim", 3}};
   CHECK(error_of("nn", "embedding", given, {{{4}, tenon::i32}, {{10, 4}, tenon::f32}}) ==
         "input 'weight' is [10, 4] but needs [10, 3]");
-  CHECK(
-      error_of("nn", "embedding", given,
-               {{tenon::Shape{1, 1, 1, 1, 1, 1, 1, 1}, tenon::i32}, {{}, tenon::f32}}) ==
-      "indices is [1, 1, 1, 1, 1, 1, 1, 1]: needs at most 7 dimensions, since output has one more");
+  check_says(error_of("nn", "embedding", given,
+                      {{tenon::Shape{1, 1, 1, 1, 1, 1, 1, 1}, tenon::i32}, {{}, tenon::f32}}),
+             {"indices is [1, 1, 1, 1, 1, 1, 1, 1]", "at most 7 dimensions"});
 }

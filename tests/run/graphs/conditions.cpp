@@ -7,6 +7,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "application_host.hpp"
+#include "check_says.hpp"
 #include "failure_of.hpp"
 #include "run/vectors.hpp"
 
@@ -168,13 +169,11 @@ TEST_CASE("conditions: an output is hidden only under its condition") {
 
 TEST_CASE("conditions: violated rules between parameters are refused with both values") {
   CHECK(refused({}).empty());
-  CHECK(refused({{"stride", {1}}})
-            .find("parameter 'stride' is [1] but must have as many values as 'kernel', which is "
-                  "[3, 3]") != std::string::npos);
+  check_says(refused({{"stride", {1}}}),
+             {"parameter 'stride' is [1]", "as many values as 'kernel'", "[3, 3]"});
   CHECK(refused({{"stride", {1, 2}}}).empty());
-  CHECK(refused({{"groups", 3}})
-            .find("parameter 'channels' is 4 but must be a multiple of 'groups', which is 3") !=
-        std::string::npos);
+  check_says(refused({{"groups", 3}}),
+             {"parameter 'channels' is 4", "a multiple of 'groups', which is 3"});
   CHECK(refused({{"groups", 2}}).empty());
   CHECK(refused({{"groups", 0}}).find("must be a multiple of 'groups', which is 0") !=
         std::string::npos);

@@ -77,7 +77,6 @@ TEST_CASE("destinations must be dense, for dense outputs") {
   };
   CHECK(message(dense, dense.clone()) == "");
   CHECK(message(dense, csr) == "the destination of output 'y' must be dense");
-  CHECK(message(csr, dense.clone()) ==
-        "the destination of output 'y' is not used: the output is csr, and run() returns it");
+  check_says(message(csr, dense.clone()), {"output 'y' is not used", "the output is csr"});
   CHECK(session.run({{"x", csr}}).at("y").storage() == Storage::csr);
 }
