@@ -9,6 +9,12 @@ tenon::HostOptions ApplicationHost::options(int threads) {
   return options;
 }
 
+tenon::HostOptions ApplicationHost::options(int threads, std::vector<std::string>& warnings) {
+  auto host_options = options(threads);
+  host_options.warn = [&warnings](const std::string& text) { warnings.push_back(text); };
+  return host_options;
+}
+
 ApplicationHost::ApplicationHost(tenon::HostOptions options) : tenon::Host(std::move(options)) {
   add<Quadratic>();
   add<Cosine>();

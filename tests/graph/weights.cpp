@@ -45,16 +45,9 @@ std::string older_manifest() {
 struct ScoredHost : ApplicationHost {
   std::vector<std::string> warnings;
 
-  ScoredHost() : ApplicationHost(warning_to(warnings)) {
+  ScoredHost() : ApplicationHost(options(1, warnings)) {
     add<Scored>("scored");
     add_operator(older_manifest(), table_of<Scored>());
-  }
-
- private:
-  static HostOptions warning_to(std::vector<std::string>& warnings) {
-    auto options = ApplicationHost::options(1);
-    options.warn = [&warnings](const std::string& text) { warnings.push_back(text); };
-    return options;
   }
 };
 

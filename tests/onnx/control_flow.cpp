@@ -15,8 +15,10 @@
 namespace control_flow_tests {
 namespace {
 
-using onnx_bytes::Dims;
+using onnx_bytes::float_tensor;
 using onnx_bytes::GraphFields;
+using onnx_bytes::int64_tensor;
+using onnx_bytes::ints_attribute;
 using onnx_bytes::NodeFields;
 using onnx_bytes::Texts;
 using Values = std::vector<float>;
@@ -24,17 +26,6 @@ using Ints = std::vector<std::int64_t>;
 
 std::string inner(const std::string& name, const GraphFields& graph) {
   return onnx_bytes::message_attribute(name, 5, 6, graph.bytes());
-}
-std::string ints(const std::string& name, const Ints& values) {
-  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) {
-                                 to.add_packed_int64(8, values.begin(), values.end());
-                               }));
-}
-std::string numbers(const std::string& name, const Dims& dims, const Values& values) {
-  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
-}
-std::string whole(const std::string& name, const Dims& dims, const Ints& values) {
-  return onnx_bytes::tensor(name, 7, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
 }
 std::string truth(const std::string& name, bool value) {
   return onnx_bytes::tensor(name, 9, {}, onnx_bytes::raw_data(std::string(1, value ? '\1' : '\0')));
@@ -85,7 +76,7 @@ std::size_t count_of(const tenon::Graph& graph, const std::string& op) {
 /// c: whether the sum of x is positive.
 const NodeFields sum{"ReduceSum", {"x"}, {"s"}, {onnx_bytes::int_attribute("keepdims", 0)}};
 const NodeFields positive{"Greater", {"s", "zero"}, {"c"}};
-const std::string zero = numbers("zero", {}, {0});
+const std::string zero = float_tensor("zero", {}, {0});
 
 NodeFields choice(const GraphFields& then, const GraphFields& otherwise,
                   const std::string& condition = "c") {
@@ -103,10 +94,10 @@ TEST_CASE("import If: runs one branch; branches see outer names; weights stay va
   const GraphFields then{{{"Add", {"x", "w"}, {"a"}}, {"Mul", {"a", "two"}, {"r"}}},
                          {},
                          named({"r"}),
-                         {numbers("two", {}, {2})}};
+                         {float_tensor("two", {}, {2})}};
   const GraphFields otherwise{{{"Neg", {"x"}, {"r2"}}}, {}, named({"r2"})};
   const auto graph =
-      on.load({sum, positive, choice(then, otherwise)}, {zero, numbers("w", {2}, {10, 20})});
+      on.load({sum, positive, choice(then, otherwise)}, {zero, float_tensor("w", {2}, {10, 20})});
   CHECK(count_of(graph, "if") == 1);
   REQUIRE(graph.variables().size() == 1);
   CHECK(graph.variables()[0].name == "w");
@@ -124,8 +115,9 @@ TEST_CASE("import If: branches may return different sizes, which later nodes use
   const GraphFields otherwise{{{"Slice", {"x", "begin", "end"}, {"r2"}}}, {}, named({"r2"})};
   auto node = choice(then, otherwise);
   node.outputs = {"part"};
-  const auto graph = on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}},
-                             {zero, whole("begin", {1}, {0}), whole("end", {1}, {1})});
+  const auto graph =
+      on.load({sum, positive, node, {"Add", {"part", "part"}, {"y"}}},
+              {zero, int64_tensor("begin", {1}, {0}), int64_tensor("end", {1}, {1})});
   CHECK(count_of(graph, "branch") == 1);
   CHECK(on.run(graph, {1, 2, 3, 4}).shape() == tenon::Shape{2, 2});
   const auto small = on.run(graph, {1, 2, 3, -40});
@@ -157,7 +149,7 @@ TEST_CASE(
       named({"c2", "v2", "out"})};
   const auto scan =
       on.load({{"Loop", {"three", "", "start"}, {"last", "y"}, {inner("body", counted)}}},
-              {whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+              {int64_tensor("three", {}, {3}), float_tensor("start", {2, 2}, {0, 0, 0, 1})});
   CHECK(count_of(scan, "scan") == 1);
   CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
 
@@ -169,7 +161,7 @@ TEST_CASE(
       keep,
       named({"c2", "v2"})};
   const auto loop = on.load({{"Loop", {"", "yes", "x"}, {"y"}, {inner("body", growing)}}},
-                            {truth("yes", true), numbers("twenty", {}, {20})});
+                            {truth("yes", true), float_tensor("twenty", {}, {20})});
   CHECK(count_of(loop, "loop") == 1);
   CHECK(on.run(loop, {1, 2, 3, 4}).shape() == tenon::Shape{4, 2});
   CHECK(on.run(loop, {1, 1, 1, 0}).shape() == tenon::Shape{16, 2});
@@ -188,10 +180,10 @@ TEST_CASE(
       {{"Equal", {"i", "first"}, {"c3"}}, inside, {"Identity", {"again"}, {"c2"}}},
       keep,
       named({"c2", "v2"}),
-      {whole("first", {}, {0})}};
+      {int64_tensor("first", {}, {0})}};
   const auto load = [&](std::int64_t runs) {
     return on.load({{"Loop", {"runs", "", "x"}, {"y"}, {inner("body", body)}}},
-                   {whole("runs", {}, {runs}), numbers("one", {}, {1})});
+                   {int64_tensor("runs", {}, {runs}), float_tensor("one", {}, {1})});
   };
   CHECK(elements_of(on.run(load(3), {1, 2, 3, 4})) == Values{0, 2, 4, 6});  // x + x - 1 - 1
   CHECK(elements_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
@@ -206,15 +198,16 @@ TEST_CASE("import Scan: any axis, in both directions") {
     Texts all{onnx_bytes::int_attribute("num_scan_inputs", 1), inner("body", body)};
     all.insert(all.end(), attributes.begin(), attributes.end());
     return on.load({{"Scan", {"start", "x"}, {"last", "y"}, all}},
-                   {numbers("start", {2}, {0, 100})});
+                   {float_tensor("start", {2}, {0, 100})});
   };
   CHECK(elements_of(on.run(load({}), {1, 2, 3, 4})) == Values{1, 102, 4, 106});
-  CHECK(elements_of(on.run(load({ints("scan_input_directions", {1})}), {1, 2, 3, 4})) ==
+  CHECK(elements_of(on.run(load({ints_attribute("scan_input_directions", {1})}), {1, 2, 3, 4})) ==
         Values{3, 104, 4, 106});
-  CHECK(elements_of(
-            on.run(load({ints("scan_input_directions", {1}), ints("scan_output_directions", {1})}),
-                   {1, 2, 3, 4})) == Values{4, 106, 3, 104});
-  CHECK(elements_of(on.run(load({ints("scan_input_axes", {1}), ints("scan_output_axes", {-1})}),
+  CHECK(elements_of(on.run(load({ints_attribute("scan_input_directions", {1}),
+                                 ints_attribute("scan_output_directions", {1})}),
+                           {1, 2, 3, 4})) == Values{4, 106, 3, 104});
+  CHECK(elements_of(on.run(load({ints_attribute("scan_input_axes", {1}),
+                                 ints_attribute("scan_output_axes", {-1})}),
                            {1, 2, 3, 4})) == Values{1, 3, 103, 107});
 }
 
@@ -223,7 +216,7 @@ TEST_CASE("import control flow: errors name the node") {
   const auto refused = [&](const NodeFields& node) {
     const auto failure = failure_of([&] {
       on.load({sum, positive, node},
-              {zero, whole("three", {}, {3}), numbers("start", {2, 2}, {0, 0, 0, 1})});
+              {zero, int64_tensor("three", {}, {3}), float_tensor("start", {2, 2}, {0, 0, 0, 1})});
     });
     CHECK(failure.message.find(node.type + " node ") != std::string::npos);
     return failure.message;
@@ -245,7 +238,7 @@ TEST_CASE("import control flow: errors name the node") {
   CHECK(refused({"Loop", {"three", "", "start"}, {"y"}, {inner("body", cast)}})
             .find("loop-carried value 0 changes from float32") != std::string::npos);
   const GraphFields drawing{
-      {{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})};
+      {{"RandomNormal", {}, {"r"}, {ints_attribute("shape", {2, 2})}}}, {}, named({"r"})};
   const auto random = failure_of([&] {
                         on.load({sum, positive, choice(drawing, drawing)}, {zero});
                       }).message;
@@ -280,7 +273,7 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
        {{{"CumSum", {"k", "five"}, {"r"}}}, {}, named({"r"})},
        "CumSum node that produces 'r'"},
       {"random numbers",
-       {{{"RandomNormal", {}, {"r"}, {ints("shape", {2, 2})}}}, {}, named({"r"})},
+       {{{"RandomNormal", {}, {"r"}, {ints_attribute("shape", {2, 2})}}}, {}, named({"r"})},
        "subgraphs cannot draw random numbers"},
       {"an If whose branches fail both", inside(choice(missed, odd), "n"),
        "Gather node that produces 'r'"},
@@ -293,8 +286,8 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
     const std::string tried = name;
     CAPTURE(tried);
     auto graph = on.load({sum, positive, choice(then, otherwise)},
-                         {zero, numbers("k", {3}, {1, 2, 3}), whole("seven", {}, {7}),
-                          whole("five", {}, {5}), whole("two", {1}, {2})});
+                         {zero, float_tensor("k", {3}, {1, 2, 3}), int64_tensor("seven", {}, {7}),
+                          int64_tensor("five", {}, {5}), int64_tensor("two", {1}, {2})});
     CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
     const auto failure = failure_of([&] { on.run(graph, {1, 2, 3, 4}); }).message;
     CHECK_MESSAGE(failure.find(message) != std::string::npos, failure);

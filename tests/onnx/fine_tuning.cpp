@@ -18,7 +18,7 @@ std::string weights(const std::string& name, const onnx_bytes::Dims& dims, float
   std::vector<float> elements;
   for (std::int64_t i = 0; i < count; ++i)
     elements.push_back(scale * static_cast<float>((i * 7 + 3) % 11 - 5));
-  return floats(name, dims, elements);
+  return float_tensor(name, dims, elements);
 }
 
 /// Images of 4 x 4 in two classes: Conv, BatchNormalization, Relu, pooling, Dropout, Gemm.
@@ -28,26 +28,27 @@ std::string network() {
       {"Conv",
        {"x", "w"},
        {"c"},
-       {small_models::ints("pads", {1, 1, 1, 1}), small_models::ints("kernel_shape", {3, 3})},
+       {onnx_bytes::ints_attribute("pads", {1, 1, 1, 1}),
+        onnx_bytes::ints_attribute("kernel_shape", {3, 3})},
        "conv"},
       {"BatchNormalization", {"c", "scale", "offset", "mean", "variance"}, {"n"}, {}, "norm"},
       {"Relu", {"n"}, {"r"}},
       {"GlobalAveragePool", {"r"}, {"p"}},
       {"Flatten", {"p"}, {"f"}},
       {"Dropout", {"f", "ratio", "off"}, {"d"}, {}, "drop"},
-      {"Gemm", {"d", "g", "h"}, {"scores"}, {integer("transB", 1)}, "dense"}};
+      {"Gemm", {"d", "g", "h"}, {"scores"}, {int_attribute("transB", 1)}, "dense"}};
   fields.graph.inputs = {
       onnx_bytes::value("x", onnx_bytes::tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};
   fields.graph.outputs = {onnx_bytes::value("scores")};
   fields.graph.initializers = {
       weights("w", {4, 1, 3, 3}, 0.1F),
-      floats("scale", {4}, {1, 1, 1, 1}),
-      floats("offset", {4}, {0, 0, 0, 0}),
-      floats("mean", {4}, {0.5F, 0, 0, 0}),
-      floats("variance", {4}, {2, 1, 1, 1}),
+      float_tensor("scale", {4}, {1, 1, 1, 1}),
+      float_tensor("offset", {4}, {0, 0, 0, 0}),
+      float_tensor("mean", {4}, {0.5F, 0, 0, 0}),
+      float_tensor("variance", {4}, {2, 1, 1, 1}),
       weights("g", {2, 4}, 0.05F),
-      floats("h", {2}, {0, 0}),
-      floats("ratio", {}, {0.1F}),
+      float_tensor("h", {2}, {0, 0}),
+      float_tensor("ratio", {}, {0.1F}),
       onnx_bytes::tensor("off", 9, {}, onnx_bytes::raw_data(std::string(1, '\0')))};
   return fields.bytes();
 }

@@ -16,8 +16,9 @@ using Floats = std::vector<float>;
 TEST_CASE(
     "import: a Gemm becomes a fully connected layer if possible, with variables for weights") {
   OnnxHost on;
-  const auto graph = on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transB", 1)}}},
-                              {floats("w", {1, 2}, {10, 1}), floats("b", {1}, {0.5F})}});
+  const auto graph =
+      on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {int_attribute("transB", 1)}}},
+               {float_tensor("w", {1, 2}, {10, 1}), float_tensor("b", {1}, {0.5F})}});
   CHECK(on.run(graph) == Floats{12.5F, 34.5F});
   CHECK(graph.nodes().size() == 1);
   CHECK(graph.nodes()[0].op == "fully_connected");
@@ -27,8 +28,8 @@ TEST_CASE(
 
 TEST_CASE("import: other forms of Gemm become a product and a sum") {
   OnnxHost on;
-  CHECK(on.run(on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {integer("transA", 1)}}},
-                        {floats("w", {2, 1}, {10, 1}), floats("b", {1}, {0.5F})}})) ==
+  CHECK(on.run(on.load({{NodeFields{"Gemm", {"x", "w", "b"}, {"y"}, {int_attribute("transA", 1)}}},
+                        {float_tensor("w", {2, 1}, {10, 1}), float_tensor("b", {1}, {0.5F})}})) ==
         Floats{13.5F, 24.5F});
 }
 
@@ -37,7 +38,7 @@ TEST_CASE("import: constants are folded, and equal elements become one value") {
   const auto graph =
       on.load({{NodeFields{"Add", {"two", "two"}, {"four"}},
                 NodeFields{"Mul", {"x", "four"}, {"z"}}, NodeFields{"Add", {"z", "four"}, {"y"}}},
-               {floats("two", {}, {2})}});
+               {float_tensor("two", {}, {2})}});
   CHECK(on.run(graph) == Floats{8, 12, 16, 20});
   CHECK(graph.nodes().size() == 2);
   CHECK(graph.constants().size() == 1);
@@ -75,7 +76,7 @@ TEST_CASE("import: an operator is found by the user's mapping, and by name, whic
 TEST_CASE("import: an unsupported attribute is an error that names the attribute and the node") {
   OnnxHost on;
   const auto failure = failure_of([&] {
-    on.load({{NodeFields{"Relu", {"x"}, {"y"}, {integer("colour", 3)}}}, {}});
+    on.load({{NodeFields{"Relu", {"x"}, {"y"}, {int_attribute("colour", 3)}}}, {}});
   });
   CHECK(failure.message.find("Relu node that produces 'y'") != std::string::npos);
   CHECK(failure.message.find("'colour'") != std::string::npos);
@@ -92,7 +93,9 @@ TEST_CASE("import: functions are inlined with their callers' attributes") {
       {NodeFields{"Softmax", {"in"}, {"s"}, {reference("axis", "which")}},
        NodeFields{"Sub", {"s", "s"}, {"zero"}}, NodeFields{"Add", {"in", "zero"}, {"out"}}}};
   const Written written{
-      {NodeFields{"Rows", {"x"}, {"y"}, {integer("which", 0)}, "", "my.ops"}}, {}, {function}};
+      {NodeFields{"Rows", {"x"}, {"y"}, {int_attribute("which", 0)}, "", "my.ops"}},
+      {},
+      {function}};
   CHECK(on.run(on.load(written)) == Floats{1, 2, 3, 4});
   CHECK(on.load(written).nodes()[0].op == "softmax");
   const auto failure = failure_of([&] {

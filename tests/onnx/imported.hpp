@@ -13,19 +13,14 @@
 
 namespace imported {
 
+using onnx_bytes::float_tensor;
+using onnx_bytes::int_attribute;
 using onnx_bytes::NodeFields;
 
 /// An attribute that refers to the function caller's attribute of another name.
 inline std::string reference(const std::string& name, const std::string& outer) {
   return onnx_bytes::attribute(name, 2,
                                onnx_bytes::message([&](auto& to) { to.add_string(21, outer); }));
-}
-inline std::string integer(const std::string& name, std::int64_t value) {
-  return onnx_bytes::int_attribute(name, value);
-}
-inline std::string floats(const std::string& name, const onnx_bytes::Dims& dims,
-                          const std::vector<float>& elements) {
-  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(elements)));
 }
 
 /// A model from x, [2, 2], to y.

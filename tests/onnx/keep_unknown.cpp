@@ -15,15 +15,15 @@ Written strange() {
   const auto small = onnx_bytes::tensor(
       "", 7, {2}, onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int64_t>{3, -4})));
   const onnx_bytes::Texts attributes = {
-      integer("k", 7), onnx_bytes::attribute("mode", 3, onnx_bytes::message([](auto& to) {
-                                               to.add_bytes(4, "fast");
-                                             })),
+      int_attribute("k", 7), onnx_bytes::attribute("mode", 3, onnx_bytes::message([](auto& to) {
+                                                     to.add_bytes(4, "fast");
+                                                   })),
       onnx_bytes::message_attribute("table", 4, 5, small)};
   return {{NodeFields{"Relu", {"x"}, {"r"}},
            NodeFields{"StrangeOne", {"r", "", "w"}, {"a", "b"}, attributes, "first", "my.ops"},
            NodeFields{"StrangeOne", {"a"}, {"c"}, {}, "second", "my.ops"},
            NodeFields{"Neg", {"c"}, {"y"}}},
-          {floats("w", {2}, {1, 2})}};
+          {float_tensor("w", {2}, {1, 2})}};
 }
 
 }  // namespace
@@ -99,10 +99,10 @@ TEST_CASE("keep unknown: only unknown nodes in subgraphs are errors, with the re
                           {"z"},
                           {onnx_bytes::message_attribute("then_branch", 5, 6, then.bytes()),
                            onnx_bytes::message_attribute("else_branch", 5, 6, otherwise.bytes())}};
-  const Written written{{NodeFields{"ReduceSum", {"x"}, {"s"}, {integer("keepdims", 0)}},
+  const Written written{{NodeFields{"ReduceSum", {"x"}, {"s"}, {int_attribute("keepdims", 0)}},
                          NodeFields{"Greater", {"s", "zero"}, {"c"}}, choice,
                          NodeFields{"Strange", {"z"}, {"y"}, {}, "out", "my.ops"}},
-                        {floats("zero", {}, {0})}};
+                        {float_tensor("zero", {}, {0})}};
   const auto failure = failure_of([&] { on.load(written, options); });
   CHECK(failure.kind == 3);
   check_says(failure.message, {"an operator is missing: my.ops::Stranger (1 node 'in'"});

@@ -43,6 +43,14 @@ inline std::string tensor(const std::string& name, std::int32_t dtype, const Dim
 inline std::string raw_data(const std::string& bytes) {
   return message([&](auto& to) { to.add_bytes(9, bytes); });
 }
+inline std::string float_tensor(const std::string& name, const Dims& dims,
+                                const std::vector<float>& elements) {
+  return tensor(name, 1, dims, raw_data(raw(elements)));
+}
+inline std::string int64_tensor(const std::string& name, const Dims& dims,
+                                const std::vector<std::int64_t>& elements) {
+  return tensor(name, 7, dims, raw_data(raw(elements)));
+}
 inline std::string external_data(const std::vector<std::pair<std::string, std::string>>& entries) {
   return message([&](auto& to) {
     for (const auto& [key, value] : entries)
@@ -100,6 +108,14 @@ inline std::string attribute(const std::string& name, std::int32_t kind, const s
 }
 inline std::string int_attribute(const std::string& name, std::int64_t number) {
   return attribute(name, 2, message([&](auto& to) { to.add_int64(3, number); }));
+}
+inline std::string float_attribute(const std::string& name, float number) {
+  return attribute(name, 1, message([&](auto& to) { to.add_float(2, number); }));
+}
+inline std::string ints_attribute(const std::string& name,
+                                  const std::vector<std::int64_t>& numbers) {
+  return attribute(
+      name, 7, message([&](auto& to) { to.add_packed_int64(8, numbers.begin(), numbers.end()); }));
 }
 inline std::string message_attribute(const std::string& name, std::int32_t kind,
                                      std::uint32_t number, const std::string& bytes) {

@@ -17,36 +17,22 @@ namespace operator_tests {
 namespace {
 
 using onnx_bytes::Dims;
+using onnx_bytes::float_attribute;
+using onnx_bytes::float_tensor;
+using onnx_bytes::int64_tensor;
+using onnx_bytes::int_attribute;
+using onnx_bytes::ints_attribute;
 using onnx_bytes::NodeFields;
 using onnx_bytes::Texts;
 using Values = std::vector<float>;
 
-std::string reals(const std::string& name, const Dims& dims, const Values& values) {
-  return onnx_bytes::tensor(name, 1, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
-}
-std::string integers(const std::string& name, const Dims& dims,
-                     const std::vector<std::int64_t>& values) {
-  return onnx_bytes::tensor(name, 7, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
-}
 std::string bytes(const std::string& name, const Dims& dims,
                   const std::vector<std::uint8_t>& values) {
   return onnx_bytes::tensor(name, 2, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
 }
-std::string integer(const std::string& name, std::int64_t value) {
-  return onnx_bytes::int_attribute(name, value);
-}
-std::string real(const std::string& name, float value) {
-  return onnx_bytes::attribute(name, 1,
-                               onnx_bytes::message([&](auto& to) { to.add_float(2, value); }));
-}
 std::string text(const std::string& name, const std::string& value) {
   return onnx_bytes::attribute(name, 3,
                                onnx_bytes::message([&](auto& to) { to.add_bytes(4, value); }));
-}
-std::string list(const std::string& name, const std::vector<std::int64_t>& values) {
-  return onnx_bytes::attribute(name, 7, onnx_bytes::message([&](auto& to) {
-                                 to.add_packed_int64(8, values.begin(), values.end());
-                               }));
 }
 
 /// Runs models from x, float32 [2, 2], to y.
@@ -104,30 +90,31 @@ void check_all(const std::vector<Recorded>& cases, const std::string& domain) {
 TEST_CASE("com.microsoft: operators match onnxruntime") {
   check_all({{"SkipLayerNormalization",
               {"x", "skip", "gamma", "beta"},
-              {real("epsilon", 0.5F)},
-              {reals("skip", {2, 2}, {0.5F, -1, 2, 0}), reals("gamma", {2}, {1, 2}),
-               reals("beta", {2}, {0.25F, 0})},
+              {float_attribute("epsilon", 0.5F)},
+              {float_tensor("skip", {2, 2}, {0.5F, -1, 2, 0}), float_tensor("gamma", {2}, {1, 2}),
+               float_tensor("beta", {2}, {0.25F, 0})},
               {0.5833334F, -0.6666667F, 0.8273503F, -1.154701F}},
              {"FusedMatMul",
               {"x", "w"},
-              {real("alpha", 0.5F), integer("transB", 1)},
-              {reals("w", {3, 2}, {1, 2, 3, 4, -1, 0})},
+              {float_attribute("alpha", 0.5F), int_attribute("transB", 1)},
+              {float_tensor("w", {3, 2}, {1, 2, 3, 4, -1, 0})},
               {2.5F, 5.5F, -0.5F, 5.5F, 12.5F, -1.5F}},
              {"FastGelu",
               {"x", "b"},
               {},
-              {reals("b", {2}, {-2, -3.5F})},
+              {float_tensor("b", {2}, {-2, -3.5F})},
               {-0.158808F, -0.1004284F, 0.841192F, 0.345714F}},
              {"QuickGelu",
               {"x"},
-              {real("alpha", 0.5F)},
+              {float_attribute("alpha", 0.5F)},
               {},
               {0.6224593F, 1.462117F, 2.452723F, 3.523188F}},
              {"MatMulNBits",
               {"x", "w", "scale"},
-              {integer("K", 2), integer("N", 2), integer("bits", 4), integer("block_size", 16)},
+              {int_attribute("K", 2), int_attribute("N", 2), int_attribute("bits", 4),
+               int_attribute("block_size", 16)},
               {bytes("w", {2, 1, 8}, {0x3a, 0, 0, 0, 0, 0, 0, 0, 0xf1, 0, 0, 0, 0, 0, 0, 0}),
-               reals("scale", {2}, {0.5F, 0.25F})},
+               float_tensor("scale", {2}, {0.5F, 0.25F})},
               {-4, 1.75F, -7, 1.75F}}},
             "com.microsoft");
 }
@@ -135,22 +122,23 @@ TEST_CASE("com.microsoft: operators match onnxruntime") {
 TEST_CASE("com.microsoft: attention and rotary embeddings match onnxruntime") {
   OperatorHost on;
   const NodeFields batch{"Unsqueeze", {"x", "first"}, {"q"}};
-  const auto first = integers("first", {1}, {0});
-  const auto attended = on.run({batch,
-                                {"MultiHeadAttention",
-                                 {"q", "q", "q"},
-                                 {"y"},
-                                 {integer("num_heads", 2), integer("unidirectional", 1)},
-                                 "",
-                                 "com.microsoft"}},
-                               {first});
+  const auto first = int64_tensor("first", {1}, {0});
+  const auto attended =
+      on.run({batch,
+              {"MultiHeadAttention",
+               {"q", "q", "q"},
+               {"y"},
+               {int_attribute("num_heads", 2), int_attribute("unidirectional", 1)},
+               "",
+               "com.microsoft"}},
+             {first});
   const Values expected{1, 2, 2.995055F, 3.999329F};
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(attended.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-5));
   const auto turned = on.run(
       {batch, {"RotaryEmbedding", {"q", "from", "cos", "sin"}, {"y"}, {}, "", "com.microsoft"}},
-      {first, integers("from", {1}, {1}), reals("cos", {3, 1}, {1, 0.5F, 0.25F}),
-       reals("sin", {3, 1}, {0, 0.75F, -1})});
+      {first, int64_tensor("from", {1}, {1}), float_tensor("cos", {3, 1}, {1, 0.5F, 0.25F}),
+       float_tensor("sin", {3, 1}, {0, 0.75F, -1})});
   CHECK(std::vector<float>(turned.values<float>().begin(), turned.values<float>().end()) ==
         Values{-1, 1.75F, 4.75F, -2});
 }
@@ -160,7 +148,7 @@ TEST_CASE("import Einsum: products, sums and diagonals") {
     return Recorded{"Einsum",
                     inputs,
                     {text("equation", equation)},
-                    {reals("w", {2, 2}, {1, 0, 2, 1}), reals("v", {2}, {1, -1})},
+                    {float_tensor("w", {2, 2}, {1, 0, 2, 1}), float_tensor("v", {2}, {1, -1})},
                     expected};
   };
   check_all(
@@ -186,24 +174,25 @@ TEST_CASE("import Einsum: products, sums and diagonals") {
 }
 
 TEST_CASE("import: norms, windows and center crops") {
-  check_all({{"MeanVarianceNormalization", {"x"}, {list("axes", {0})}, {}, {-1, -1, 1, 1}},
-             {"LpNormalization",
-              {"x"},
-              {integer("axis", 0), integer("p", 1)},
-              {},
-              {0.25F, 0.3333333F, 0.75F, 0.6666667F}},
-             {"CenterCropPad",
-              {"x", "s"},
-              {list("axes", {1})},
-              {integers("s", {1}, {5})},
-              {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}},
-             {"HannWindow",
-              {"n"},
-              {integer("periodic", 0)},
-              {integers("n", {}, {5})},
-              {0, 0.5F, 1, 0.5F, 0}},
-             {"BlackmanWindow", {"n"}, {}, {integers("n", {}, {4})}, {0, 0.34F, 1, 0.34F}}},
-            "");
+  check_all(
+      {{"MeanVarianceNormalization", {"x"}, {ints_attribute("axes", {0})}, {}, {-1, -1, 1, 1}},
+       {"LpNormalization",
+        {"x"},
+        {int_attribute("axis", 0), int_attribute("p", 1)},
+        {},
+        {0.25F, 0.3333333F, 0.75F, 0.6666667F}},
+       {"CenterCropPad",
+        {"x", "s"},
+        {ints_attribute("axes", {1})},
+        {int64_tensor("s", {1}, {5})},
+        {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}},
+       {"HannWindow",
+        {"n"},
+        {int_attribute("periodic", 0)},
+        {int64_tensor("n", {}, {5})},
+        {0, 0.5F, 1, 0.5F, 0}},
+       {"BlackmanWindow", {"n"}, {}, {int64_tensor("n", {}, {4})}, {0, 0.34F, 1, 0.34F}}},
+      "");
 }
 
 TEST_CASE("import: integer convolutions are exact beyond float32's precision") {
@@ -219,8 +208,8 @@ TEST_CASE("import: integer convolutions are exact beyond float32's precision") {
   // (3 - 10) * 3 + 3, times 2 * 0.5 / 4, is -4.5, which rounds to -4
   const auto made = on.run(
       {{"QLinearConv", {"a", "two", "ten", "w", "half", "zero", "four", "ten", "b"}, {"y"}}},
-      {bytes("a", {1, 1, 1, 1}, {3}), bytes("w", {1, 1, 1, 1}, {3}), reals("two", {}, {2}),
-       reals("half", {}, {0.5F}), reals("four", {}, {4}), bytes("ten", {}, {10}),
+      {bytes("a", {1, 1, 1, 1}, {3}), bytes("w", {1, 1, 1, 1}, {3}), float_tensor("two", {}, {2}),
+       float_tensor("half", {}, {0.5F}), float_tensor("four", {}, {4}), bytes("ten", {}, {10}),
        bytes("zero", {}, {0}),
        onnx_bytes::tensor("b", 6, {1},
                           onnx_bytes::raw_data(onnx_bytes::raw(std::vector<std::int32_t>{3})))});
@@ -230,13 +219,16 @@ TEST_CASE("import: integer convolutions are exact beyond float32's precision") {
 TEST_CASE("import: random operators take the input's shape; probabilities of 0 and 1 are certain") {
   OperatorHost on;
   const auto certain = on.run({{"Greater", {"x", "two"}, {"c"}},
-                               {"Cast", {"c"}, {"p"}, {integer("to", 1)}},
+                               {"Cast", {"c"}, {"p"}, {int_attribute("to", 1)}},
                                {"Bernoulli", {"p"}, {"y"}}},
-                              {reals("two", {}, {2})});
+                              {float_tensor("two", {}, {2})});
   CHECK(std::vector<float>(certain.values<float>().begin(), certain.values<float>().end()) ==
         Values{0, 0, 1, 1});
-  const auto drawn =
-      on.run({{"RandomUniformLike", {"x"}, {"y"}, {real("low", 5), real("high", 6)}}}, {});
+  const auto drawn = on.run({{"RandomUniformLike",
+                              {"x"},
+                              {"y"},
+                              {float_attribute("low", 5), float_attribute("high", 6)}}},
+                            {});
   CHECK(drawn.shape() == tenon::Shape{2, 2});
   for (const auto value : drawn.values<float>()) CHECK((value >= 5 && value < 6));
 }
@@ -244,30 +236,30 @@ TEST_CASE("import: random operators take the input's shape; probabilities of 0 a
 TEST_CASE("import: large integers, ignored classes and numeric masks follow ONNX") {
   OperatorHost on;
   const std::int64_t large = (std::int64_t{1} << 60) + 1;
-  const auto counted = on.run(
-      {{"Range", {"from", "to", "one"}, {"y"}}},
-      {integers("from", {}, {large}), integers("to", {}, {large + 3}), integers("one", {}, {1})});
+  const auto counted = on.run({{"Range", {"from", "to", "one"}, {"y"}}},
+                              {int64_tensor("from", {}, {large}),
+                               int64_tensor("to", {}, {large + 3}), int64_tensor("one", {}, {1})});
   REQUIRE(counted.size() == 3);
   CHECK(counted.values<std::int64_t>()[2] == large + 2);
   constexpr float never = -std::numeric_limits<float>::infinity();
-  const auto loss =
-      on.run({{"NegativeLogLikelihoodLoss",
-               {"scores", "labels"},
-               {"y"},
-               {integer("ignore_index", 7), text("reduction", "none")}}},
-             {reals("scores", {2, 2}, {never, -2, never, -1}), integers("labels", {2}, {7, 1})});
+  const auto loss = on.run({{"NegativeLogLikelihoodLoss",
+                             {"scores", "labels"},
+                             {"y"},
+                             {int_attribute("ignore_index", 7), text("reduction", "none")}}},
+                           {float_tensor("scores", {2, 2}, {never, -2, never, -1}),
+                            int64_tensor("labels", {2}, {7, 1})});
   CHECK(loss.values<float>()[0] == 0);
   CHECK(loss.values<float>()[1] == 1);
-  const auto first = integers("first", {1}, {0});
+  const auto first = int64_tensor("first", {1}, {0});
   const auto attended = [&](std::int64_t seen) {
     return on.run({{"Unsqueeze", {"x", "first"}, {"q"}},
                    {"MultiHeadAttention",
                     {"q", "q", "q", "", "mask"},
                     {"y"},
-                    {integer("num_heads", 1)},
+                    {int_attribute("num_heads", 1)},
                     "",
                     "com.microsoft"}},
-                  {first, integers("mask", {1, 2}, {seen, 0})});
+                  {first, int64_tensor("mask", {1, 2}, {seen, 0})});
   };
   const auto one = attended(1), other = attended(255);
   for (std::size_t i = 0; i < 4; ++i) CHECK(one.values<float>()[i] == other.values<float>()[i]);
@@ -281,21 +273,21 @@ TEST_CASE("import: sizes that are too large for the file, or invalid, are reject
   CHECK(refused({"MatMulNBits",
                  {"x", "w", "scale"},
                  {"y"},
-                 {integer("K", 2), integer("N", 4), integer("bits", 8),
-                  integer("block_size", std::int64_t{1} << 62)},
+                 {int_attribute("K", 2), int_attribute("N", 4), int_attribute("bits", 8),
+                  int_attribute("block_size", std::int64_t{1} << 62)},
                  "",
                  "com.microsoft"},
-                {bytes("w", {4, 1, 0}, {}), reals("scale", {4}, {1, 1, 1, 1})})
+                {bytes("w", {4, 1, 0}, {}), float_tensor("scale", {4}, {1, 1, 1, 1})})
             .find("its block_size must be a power of two") != std::string::npos);
   CHECK(refused({"AffineGrid", {"theta", "size"}, {"y"}},
-                {reals("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0}),
-                 integers("size", {4}, {1, 1, 8000, 8000})})
+                {float_tensor("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0}),
+                 int64_tensor("size", {4}, {1, 1, 8000, 8000})})
             .find("too much for a file of this size") != std::string::npos);
   CHECK(refused({"ConvTranspose",
                  {"a", "w"},
                  {"y"},
-                 {list("output_shape", {5}), list("strides", {INT64_MAX})}},
-                {reals("a", {1, 1, 3}, {1, 2, 3}), reals("w", {1, 1, 1}, {1})})
+                 {ints_attribute("output_shape", {5}), ints_attribute("strides", {INT64_MAX})}},
+                {float_tensor("a", {1, 1, 3}, {1, 2, 3}), float_tensor("w", {1, 1, 1}, {1})})
             .find("are negative or too large") != std::string::npos);
   CHECK(
       refused({"Einsum", {"x"}, {"y"}, {text("equation", "......->")}}, {}).find("two ellipses") !=
@@ -306,19 +298,22 @@ TEST_CASE(
     "import MeanVarianceNormalization: precise for numbers that are large compared with their "
     "differences") {
   OperatorHost on;
-  const NodeFields even{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0, 1})}};
+  const NodeFields even{
+      "MeanVarianceNormalization", {"a"}, {"y"}, {ints_attribute("axes", {0, 1})}};
   const auto check = [&](const tenon::Tensor& made, const Values& expected) {
     for (std::size_t i = 0; i < 4; ++i)
       CHECK(made.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-5));
   };
   const Values expected{-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F};
-  check(on.run({even}, {reals("a", {2, 2}, {4001, 4002, 4003, 4004})}), expected);
-  check(on.run({{"Add", {"x", "large"}, {"a"}}, even}, {reals("large", {}, {4000})}), expected);
+  check(on.run({even}, {float_tensor("a", {2, 2}, {4001, 4002, 4003, 4004})}), expected);
+  check(on.run({{"Add", {"x", "large"}, {"a"}}, even}, {float_tensor("large", {}, {4000})}),
+        expected);
   for (const float constant : {0.1F, 1000.1F, 7.3e6F}) {
-    check(on.run({even}, {reals("a", {2, 2}, {constant, constant, constant, constant})}),
+    check(on.run({even}, {float_tensor("a", {2, 2}, {constant, constant, constant, constant})}),
           {0, 0, 0, 0});
-    const auto many = on.run({{"MeanVarianceNormalization", {"a"}, {"y"}, {list("axes", {0})}}},
-                             {reals("a", {999}, Values(999, constant))});
+    const auto many =
+        on.run({{"MeanVarianceNormalization", {"a"}, {"y"}, {ints_attribute("axes", {0})}}},
+               {float_tensor("a", {999}, Values(999, constant))});
     CHECK(many.values<float>()[0] == doctest::Approx(0).epsilon(1e-5));
   }
 }
@@ -334,31 +329,33 @@ TEST_CASE("import GroupNormalization: one scale per group before opset 21, then 
                     {"y"},
                     [&] {
                       auto all = attributes;
-                      all.push_back(integer("num_groups", 2));
+                      all.push_back(int_attribute("num_groups", 2));
                       return all;
                     }()}},
                   [&] {
                     auto all = initializers;
-                    all.push_back(integers("sizes", {3}, {1, 4, 1}));
+                    all.push_back(int64_tensor("sizes", {3}, {1, 4, 1}));
                     return all;
                   }());
   };
-  const auto grouped = made(18, {reals("scale", {2}, {2, 3}), reals("bias", {2}, {10, 20})});
-  const auto each =
-      made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {10, 10, 20, 20})});
+  const auto grouped =
+      made(18, {float_tensor("scale", {2}, {2, 3}), float_tensor("bias", {2}, {10, 20})});
+  const auto each = made(
+      21, {float_tensor("scale", {4}, {2, 2, 3, 3}), float_tensor("bias", {4}, {10, 10, 20, 20})});
   const Values expected{8.00004F, 11.99996F, 17.00006F, 22.99994F};
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(grouped.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
     CHECK(each.values<float>()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
   }
-  const auto refusal = failure_of([&] {
-                         made(18, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {2}, {1, 2})});
-                       }).message;
+  const auto refusal =
+      failure_of([&] {
+        made(18, {float_tensor("scale", {4}, {2, 2, 3, 3}), float_tensor("bias", {2}, {1, 2})});
+      }).message;
   CHECK(refusal.find("its scale and bias must be [2], one number per group, before opset 21") !=
         std::string::npos);
   const auto stash = failure_of([&] {
-    made(21, {reals("scale", {4}, {2, 2, 3, 3}), reals("bias", {4}, {1, 2, 3, 4})},
-         {integer("stash_type", 10)});
+    made(21, {float_tensor("scale", {4}, {2, 2, 3, 3}), float_tensor("bias", {4}, {1, 2, 3, 4})},
+         {int_attribute("stash_type", 10)});
   });
   CHECK(stash.message.find("its stash_type must be 1") != std::string::npos);
 }

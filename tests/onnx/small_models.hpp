@@ -6,12 +6,8 @@ namespace small_models {
 
 using namespace onnx_bytes;
 
-inline std::string ints(const std::string& name, const std::vector<std::int64_t>& values) {
-  return attribute(
-      name, 7, message([&](auto& to) { to.add_packed_int64(8, values.begin(), values.end()); }));
-}
 inline std::string int64s(const std::string& name, const std::vector<std::int64_t>& values) {
-  return tensor(name, 7, {static_cast<std::int64_t>(values.size())}, raw_data(raw(values)));
+  return int64_tensor(name, {static_cast<std::int64_t>(values.size())}, values);
 }
 inline std::string zeros(const std::string& name, const Dims& dims) {
   std::int64_t count = 1;
@@ -27,10 +23,14 @@ inline std::string network() {
       {"Conv",
        {"x", "w", "b"},
        {"c"},
-       {ints("pads", {1, 1, 1, 1}), ints("kernel_shape", {3, 3}), ints("strides", {1, 1})}},
+       {ints_attribute("pads", {1, 1, 1, 1}), ints_attribute("kernel_shape", {3, 3}),
+        ints_attribute("strides", {1, 1})}},
       {"BatchNormalization", {"c", "s", "s", "m", "v"}, {"n"}},
       {"Clip", {"n", "low", "high"}, {"r"}},
-      {"MaxPool", {"r"}, {"p"}, {ints("kernel_shape", {2, 2}), ints("strides", {2, 2})}},
+      {"MaxPool",
+       {"r"},
+       {"p"},
+       {ints_attribute("kernel_shape", {2, 2}), ints_attribute("strides", {2, 2})}},
       {"Flatten", {"p"}, {"f"}},
       {"Gemm", {"f", "g", ""}, {"y"}, {int_attribute("transB", 1)}}};
   fields.graph.inputs = {value("x", tensor_type(1, {{-1, "N"}, {1}, {4}, {4}}))};

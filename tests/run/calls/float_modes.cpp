@@ -92,10 +92,9 @@ struct Warned {
 
  private:
   tenon::HostOptions options(int threads) {
-    auto options = ApplicationHost::options(threads);
+    auto options = ApplicationHost::options(threads, warnings);
     options.trust_writable = true;
     options.cache = cache.path();
-    options.warn = [this](const std::string& warning) { warnings.push_back(warning); };
     return options;
   }
 };

@@ -18,9 +18,8 @@ struct Lines {
   std::vector<std::string> info, warnings;
 
   HostOptions options() {
-    auto options = ApplicationHost::options(1);
+    auto options = ApplicationHost::options(1, warnings);
     options.log = [this](const std::string& line) { info.push_back(line); };
-    options.warn = [this](const std::string& line) { warnings.push_back(line); };
     return options;
   }
 };

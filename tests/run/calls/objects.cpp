@@ -77,14 +77,7 @@ struct Mine : Raised<2> {};
 
 struct ObjectHost : ApplicationHost {
   std::vector<std::string> warnings;
-  ObjectHost() : ApplicationHost(warning_to(warnings)) {}
-
- private:
-  static HostOptions warning_to(std::vector<std::string>& warnings) {
-    auto options = ApplicationHost::options(1);
-    options.warn = [&warnings](const std::string& text) { warnings.push_back(text); };
-    return options;
-  }
+  ObjectHost() : ApplicationHost(options(1, warnings)) {}
 };
 
 /// x times the square of a parameter, which configure() computes.

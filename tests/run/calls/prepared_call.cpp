@@ -216,9 +216,7 @@ TEST_CASE("prepared call: read-only tensors are read but not written") {
 
 TEST_CASE("prepared call: sparse inputs are made dense if the operator has no kernel for them") {
   std::vector<std::string> notes;
-  tenon::HostOptions options = ApplicationHost::options(1);
-  options.warn = [&](const std::string& text) { notes.push_back(text); };
-  ApplicationHost host(options);
+  ApplicationHost host(ApplicationHost::options(1, notes));
   const auto sparse = cast_storage(Tensor::from({0.f, 2.f, 0.f, 0.f}, {2, 2}), tenon::Storage::csr);
   const auto dense = Tensor::from({1.f, 1.f, 1.f, 1.f}, {2, 2});
   auto add = host.prepare("test_add", {Argument::like(sparse), Argument::like(dense)});

@@ -145,9 +145,7 @@ TEST_CASE("initial values: a session without training warns about random variabl
   using tenon::Init;
   const auto warnings_of = [](const std::vector<Init>& inits, bool training, bool initialized) {
     std::vector<std::string> warnings;
-    auto host_options = ApplicationHost::options(1);
-    host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
-    ApplicationHost host(host_options);
+    ApplicationHost host(ApplicationHost::options(1, warnings));
     Graph graph(host);
     auto sum = graph.input("x", tenon::f32, {2, 2});
     for (std::size_t i = 0; i < inits.size(); ++i)

@@ -48,16 +48,9 @@ struct ScaledSum : Operator {
 
 struct SumHost : ApplicationHost {
   std::vector<std::string> warnings;
-  SumHost() : ApplicationHost(with_warnings(warnings)) {
+  SumHost() : ApplicationHost(options(2, warnings)) {
     add<probes::Plus>("spread_sum");
     add<ScaledSum>("scaled_sum");
-  }
-
- private:
-  static HostOptions with_warnings(std::vector<std::string>& warnings) {
-    auto options = ApplicationHost::options(2);
-    options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
-    return options;
   }
 };
 

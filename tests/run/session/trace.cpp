@@ -136,9 +136,7 @@ TEST_CASE(
 
 TEST_CASE("trace: a full disk loses the trace's events but not the run's results") {
   std::vector<std::string> warnings;
-  auto options = ApplicationHost::options(1);
-  options.warn = [&](const std::string& what) { warnings.push_back(what); };
-  ApplicationHost host(options);
+  ApplicationHost host(ApplicationHost::options(1, warnings));
   const TemporaryFolder folder;
   const auto path = folder / "trace.json";
   Session session(group(host), {.trace = path});
