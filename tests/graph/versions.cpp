@@ -9,6 +9,7 @@
 #include "application_host.hpp"
 #include "check_says.hpp"
 #include "failure_of.hpp"
+#include "run/vectors.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
@@ -154,10 +155,6 @@ std::vector<std::byte> old_file(double d = 0) {
 
 const Tensor x = Tensor::from({1.f, -2.f}, {2});
 
-std::vector<float> values(const Tensor& tensor) {
-  return {tensor.values<float>().begin(), tensor.values<float>().end()};
-}
-
 template <class Line>
 FailureText refusal(double d = 0) {
   const auto file = old_file(d);
@@ -182,17 +179,17 @@ TEST_CASE(
     const auto made = session.run({{"x", x}});
     const float count = 100 + static_cast<float>(run);
     const std::vector<float> first{3 + 1 + count, -6 + 1 + count};
-    CHECK(values(made.at("between")) == first);
-    CHECK(values(made.at("again")) == first);
-    CHECK(values(made.at("y")) ==
+    CHECK(floats_of(made.at("between")) == first);
+    CHECK(floats_of(made.at("again")) == first);
+    CHECK(floats_of(made.at("y")) ==
           std::vector<float>{2 * first[0] + 1 + count, 2 * first[1] + 1 + count});
-    CHECK(values(made.at("dx")) == std::vector<float>{6, 6});
+    CHECK(floats_of(made.at("dx")) == std::vector<float>{6, 6});
   }
   // The saved file has version 2.
   const auto saved = graph.to_bytes();
   auto again = Graph::from_bytes(host, saved);
   CHECK(again.operators()[0].version == 2);
-  CHECK(values(Session(again).run({{"x", x}}).at("between")) == std::vector<float>{104, 95});
+  CHECK(floats_of(Session(again).run({{"x", x}}).at("between")) == std::vector<float>{104, 95});
 }
 
 TEST_CASE("versions: a graph in an ONNX file is upgraded like one in a .tenon file") {
@@ -207,7 +204,7 @@ TEST_CASE("versions: a graph in an ONNX file is upgraded like one in a .tenon fi
   }
   ApplicationHost host;
   host.add<Line2<true>>("line");
-  CHECK(values(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) ==
+  CHECK(floats_of(Session(onnx::load(host, path)).run({{"x", x}}).at("y")) ==
         std::vector<float>{103, 94});
 }
 
@@ -233,7 +230,7 @@ TEST_CASE("versions: renamed, removed and added parameters") {
     const auto file = old_file(d);
     ApplicationHost host;
     host.add<std::remove_pointer_t<decltype(line)>>("line");
-    return values(Session(Graph::from_bytes(host, file)).run({{"x", x}}).at("between"));
+    return floats_of(Session(Graph::from_bytes(host, file)).run({{"x", x}}).at("between"));
   };
   CHECK(run(static_cast<Line3<1>*>(nullptr), 5) ==
         std::vector<float>{100, 10});  // a is b, any d is dropped, c was 10
@@ -254,7 +251,7 @@ TEST_CASE(
            parameters + R"(}}], "outputs": {"y": "n"}})";
   };
   const auto run = [&](const char* parameters) {
-    return values(Session(Graph::from_json(host, text(parameters))).run({{"x", x}}).at("y"));
+    return floats_of(Session(Graph::from_json(host, text(parameters))).run({{"x", x}}).at("y"));
   };
   CHECK(run(R"("a": 3, "d": 7)") == std::vector<float>{10, 1});
   CHECK(run(R"("b": 3, "c": 2)") == std::vector<float>{20, 2});
@@ -265,7 +262,7 @@ TEST_CASE(
         }).message.find("parameter 'b' is given twice") != std::string::npos);
   CHECK(failure_of([&] { run(R"("e": 3)"); }).message.find("unknown parameter 'e'") !=
         std::string::npos);
-  CHECK(values(host.call("line", {x}, {{"a", 3.0}})) == std::vector<float>{10, 1});
+  CHECK(floats_of(host.call("line", {x}, {{"a", 3.0}})) == std::vector<float>{10, 1});
 }
 
 TEST_CASE(
@@ -276,5 +273,5 @@ TEST_CASE(
   auto graph = Graph::from_bytes(host, file);
   CHECK_THROWS(Session(graph));
   host.add<Line1>("line");
-  CHECK(values(Session(graph).run({{"x", x}}).at("between")) == std::vector<float>{3, -6});
+  CHECK(floats_of(Session(graph).run({{"x", x}}).at("between")) == std::vector<float>{3, -6});
 }

@@ -5,14 +5,11 @@
 #include <tenon/host/session.hpp>
 
 #include "isolated_host.hpp"
+#include "run/vectors.hpp"
 
 using namespace tenon;
 
 namespace {
-
-std::vector<float> elements_of(const Tensor& tensor) {
-  return {tensor.values<float>().begin(), tensor.values<float>().end()};
-}
 
 Tensor numbered(std::int64_t rows, std::int64_t columns) {
   const auto tensor = Tensor::zeros(f32, {rows, columns});
@@ -40,8 +37,8 @@ std::vector<std::vector<float>> results(Host& host) {
   for (std::size_t i = 0; i < gradients.size(); ++i)
     graph.output("g" + std::to_string(i), gradients[i]);
   std::vector<std::vector<float>> found;
-  for (const auto& [name, tensor] : Session(graph).run({})) found.push_back(elements_of(tensor));
-  found.push_back(elements_of(host.call(
+  for (const auto& [name, tensor] : Session(graph).run({})) found.push_back(floats_of(tensor));
+  found.push_back(floats_of(host.call(
       "swiglu", {numbered(2, 3), numbered(3, 4), numbered(3, 4), numbered(4, 3)}, attributes)));
   return found;
 }
@@ -67,12 +64,12 @@ TEST_CASE(
     const auto x = graph.variable("x", numbered(2, 3));
     const auto y = graph.add("swiglu", {x}, {{"hidden", 4}}, "gated");
     graph.output("y", y);
-    CHECK(elements_of(Session(graph).run({}).at("y")) == std::vector<float>(6, 42));
-    CHECK(elements_of(with.host.call(
-              "swiglu", {numbered(2, 3), numbered(3, 4), numbered(3, 4), numbered(4, 3)},
-              {{"hidden", 4}})) == std::vector<float>(6, 42));
+    CHECK(floats_of(Session(graph).run({}).at("y")) == std::vector<float>(6, 42));
+    CHECK(floats_of(with.host.call("swiglu",
+                                   {numbered(2, 3), numbered(3, 4), numbered(3, 4), numbered(4, 3)},
+                                   {{"hidden", 4}})) == std::vector<float>(6, 42));
     // A graph with a gradient runs the inner nodes, because the kernel has no backward.
     graph.output("dx", graph.gradient(y, {x})[0]);
-    CHECK(elements_of(Session(graph).run({}).at("y")) != std::vector<float>(6, 42));
+    CHECK(floats_of(Session(graph).run({}).at("y")) != std::vector<float>(6, 42));
   }
 }

@@ -14,6 +14,7 @@
 #include "check_says.hpp"
 #include "failure_of.hpp"
 #include "isolated_host.hpp"
+#include "run/vectors.hpp"
 
 using tenon::Tensor;
 
@@ -22,10 +23,6 @@ namespace {
 const std::string worker = "[misbehaves] its worker process ";
 const std::string plugin = " (misbehaves.so)";
 
-std::vector<float> numbers(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
 const std::vector<float> doubled{2, 4, 6};
 
 bool mapped_here(const std::string& name) {
@@ -39,7 +36,7 @@ bool mapped_here(const std::string& name) {
 
 TEST_CASE("isolate: an isolated plugin is never loaded into the host's process") {
   MisbehavingHost isolated;
-  CHECK(numbers(isolated.call("")) == doubled);
+  CHECK(floats_of(isolated.call("")) == doubled);
   CHECK_FALSE(mapped_here("misbehaves"));
   CHECK(isolated.host.catalog().files()[0].status == tenon::PluginStatus::loaded);
 
@@ -51,7 +48,7 @@ TEST_CASE("isolate: an isolated plugin is never loaded into the host's process")
 TEST_CASE("isolate: a worker gets only environment variables that libraries read") {
   setenv("SECRET_TOKEN", "hunter2", 1);
   MisbehavingHost isolated;
-  CHECK(numbers(isolated.call("reads the environment")) == doubled);
+  CHECK(floats_of(isolated.call("reads the environment")) == doubled);
   unsetenv("SECRET_TOKEN");
 }
 
@@ -77,7 +74,7 @@ TEST_CASE("isolate: the end of a worker is a failure of the call, and the next c
       CHECK(failure.kind == 1);
       CHECK(failure.message.starts_with(worker + one.ending));
       CHECK(failure.message.find(plugin) != std::string::npos);
-      CHECK(numbers(isolated.call("")) == doubled);
+      CHECK(floats_of(isolated.call("")) == doubled);
     }
 }
 
@@ -96,9 +93,9 @@ TEST_CASE("isolate: a destructor that crashes or ends the worker does no harm") 
           "misbehaves", {tenon::Argument{.name = {}, .dtype = tenon::f32, .shape = {3}}},
           {{"what", what}, {"where", "destroy"}});
       const std::vector<Tensor> inputs = {Tensor::from({1.0f, 2.0f, 3.0f}, {3})};
-      CHECK(numbers(call(inputs)) == doubled);
+      CHECK(floats_of(call(inputs)) == doubled);
     }
-    CHECK(numbers(isolated.call("")) == doubled);
+    CHECK(floats_of(isolated.call("")) == doubled);
   }
 }
 
@@ -110,7 +107,7 @@ TEST_CASE("isolate: a call that exceeds the time limit fails, and its worker is 
     CHECK(failure_of([&] {
             isolated.call("hangs", where);
           }).message.starts_with(worker + "did not answer within 0.3 s and was ended" + plugin));
-    CHECK(numbers(isolated.call("")) == doubled);
+    CHECK(floats_of(isolated.call("")) == doubled);
   }
 }
 
@@ -121,7 +118,7 @@ TEST_CASE("isolate: a worker that exceeds the memory limit fails without affecti
   MisbehavingHost isolated(limits);
   CHECK(failure_of([&] { isolated.call("allocates"); }).message ==
         "[misbehaves] out of memory (x float32 [3])");
-  CHECK(numbers(isolated.call("")) == doubled);
+  CHECK(floats_of(isolated.call("")) == doubled);
   const auto large = Tensor::empty(tenon::f32, {80 << 20});
   check_says(
       failure_of([&] {
@@ -153,19 +150,19 @@ TEST_CASE(
     const auto& what = one.what;
     CAPTURE(what);
     if (landlock || !what.ends_with("while it is loaded"))
-      CHECK(numbers(isolated.call(what)) == std::vector<float>(3, one.error));
+      CHECK(floats_of(isolated.call(what)) == std::vector<float>(3, one.error));
   }
   for (const std::string what :
        {"looks at itself while it is loaded", "is root while it is loaded"}) {
     CAPTURE(what);
-    CHECK(numbers(isolated.call(what)) == doubled);
+    CHECK(floats_of(isolated.call(what)) == doubled);
   }
 }
 
 TEST_CASE("isolate: a worker that closes its descriptors continues, or is restarted") {
   MisbehavingHost isolated;
-  CHECK(numbers(isolated.call("closes")) == doubled);
-  CHECK(numbers(isolated.call("")) == doubled);
+  CHECK(floats_of(isolated.call("closes")) == doubled);
+  CHECK(floats_of(isolated.call("")) == doubled);
 }
 
 TEST_CASE("isolate: a kernel cannot write to its inputs") {
@@ -175,7 +172,7 @@ TEST_CASE("isolate: a kernel cannot write to its inputs") {
     isolated.host.call("misbehaves", {x}, {{"what", "writes input"}});
   });
   CHECK(failure.message.starts_with(worker + "crashed with SIGSEGV" + plugin));
-  CHECK(numbers(x) == std::vector<float>{1, 2, 3});
+  CHECK(floats_of(x) == std::vector<float>{1, 2, 3});
 }
 
 TEST_CASE(
@@ -196,7 +193,7 @@ TEST_CASE(
   tenon::RunOptions only;
   only.outputs = {"z"};
   for (int run = 0; run < 2; ++run)
-    CHECK(numbers(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
+    CHECK(floats_of(session.run(inputs, only).at("z")) == std::vector<float>(100'000, 4.0f));
 }
 
 TEST_CASE("isolate: writes of a kernel that crashed are discarded") {
@@ -209,7 +206,7 @@ TEST_CASE("isolate: writes of a kernel that crashed are discarded") {
   CHECK(failure_of([&] {
           call.forward(inputs, outputs);
         }).message.starts_with(worker + "crashed with SIGABRT"));
-  CHECK(numbers(outputs[0]) == std::vector<float>{-1, -2, -3});
+  CHECK(floats_of(outputs[0]) == std::vector<float>{-1, -2, -3});
 }
 
 TEST_CASE(
@@ -220,11 +217,11 @@ TEST_CASE(
   auto call = isolated.host.prepare("misbehaves", {tenon::Argument::like(inputs[0])},
                                     {{"what", "segv"}, {"where", "backward"}});
   const std::vector<Tensor> outputs = {call(inputs)};
-  CHECK(numbers(outputs[0]) == doubled);
+  CHECK(floats_of(outputs[0]) == doubled);
   CHECK(failure_of([&] {
           call.backward(inputs, inputs, outputs);
         }).message.starts_with(worker + "crashed with SIGSEGV" + plugin));
-  CHECK(numbers(call(inputs)) == doubled);
+  CHECK(floats_of(call(inputs)) == doubled);
 }
 
 TEST_CASE("isolate: a session whose node crashed runs again") {
@@ -240,7 +237,7 @@ TEST_CASE("isolate: a session whose node crashed runs again") {
       {"[misbehaves] node 'broken':", "worker process crashed with SIGABRT", "misbehaves.so"});
   tenon::RunOptions sound;
   sound.outputs = {"z"};
-  CHECK(numbers(session.run(inputs, sound).at("z")) == doubled);
+  CHECK(floats_of(session.run(inputs, sound).at("z")) == doubled);
 }
 
 TEST_CASE("isolate: plugins that end their worker while being loaded are quarantined") {

@@ -11,6 +11,7 @@
 #include "../failure_of.hpp"
 #include "../temporary_folder.hpp"
 #include "onnx_bytes.hpp"
+#include "run/vectors.hpp"
 
 namespace control_flow_tests {
 namespace {
@@ -64,9 +65,6 @@ struct FlowHost {
   tenon::Host host;
 };
 
-Values elements_of(const tenon::Tensor& tensor) {
-  return {tensor.values<float>().begin(), tensor.values<float>().end()};
-}
 std::size_t count_of(const tenon::Graph& graph, const std::string& op) {
   std::size_t count = 0;
   for (const auto& node : graph.nodes()) count += node.op == op ? 1U : 0U;
@@ -101,12 +99,12 @@ TEST_CASE("import If: runs one branch; branches see outer names; weights stay va
   CHECK(count_of(graph, "if") == 1);
   REQUIRE(graph.variables().size() == 1);
   CHECK(graph.variables()[0].name == "w");
-  CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{22, 44, 26, 48});
-  CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+  CHECK(floats_of(on.run(graph, {1, 2, 3, 4})) == Values{22, 44, 26, 48});
+  CHECK(floats_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
   const GraphFields nothing{{}, {}, named({"x"})};
   const auto as_it_is = on.load({sum, positive, choice(nothing, otherwise)}, {zero});
   CHECK(count_of(as_it_is, "if") == 1);
-  CHECK(elements_of(on.run(as_it_is, {1, 2, 3, 4})) == Values{1, 2, 3, 4});
+  CHECK(floats_of(on.run(as_it_is, {1, 2, 3, 4})) == Values{1, 2, 3, 4});
 }
 
 TEST_CASE("import If: branches may return different sizes, which later nodes use") {
@@ -122,7 +120,7 @@ TEST_CASE("import If: branches may return different sizes, which later nodes use
   CHECK(on.run(graph, {1, 2, 3, 4}).shape() == tenon::Shape{2, 2});
   const auto small = on.run(graph, {1, 2, 3, -40});
   CHECK(small.shape() == tenon::Shape{1, 2});
-  CHECK(elements_of(small) == Values{2, 4});
+  CHECK(floats_of(small) == Values{2, 4});
 }
 
 TEST_CASE("import If: a constant condition inlines its branch, whose names stay local") {
@@ -134,7 +132,7 @@ TEST_CASE("import If: a constant condition inlines its branch, whose names stay 
   const auto graph = on.load({first, second, {"Add", {"p", "q"}, {"y"}}},
                              {truth("yes", true), truth("no", false)});
   CHECK(graph.nodes().size() == 3);
-  CHECK(elements_of(on.run(graph, {1, 2, 3, 4})) == Values{-2, -4, -6, -8});
+  CHECK(floats_of(on.run(graph, {1, 2, 3, 4})) == Values{-2, -4, -6, -8});
 }
 
 TEST_CASE(
@@ -151,7 +149,7 @@ TEST_CASE(
       on.load({{"Loop", {"three", "", "start"}, {"last", "y"}, {inner("body", counted)}}},
               {int64_tensor("three", {}, {3}), float_tensor("start", {2, 2}, {0, 0, 0, 1})});
   CHECK(count_of(scan, "scan") == 1);
-  CHECK(elements_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
+  CHECK(floats_of(on.run(scan, {1, 2, 3, 4})) == Values{1, 2, 3, 5, 2, 4, 6, 9, 3, 6, 9, 13});
 
   // doubles the length of v while its sum is below 20
   const GraphFields growing{
@@ -185,8 +183,8 @@ TEST_CASE(
     return on.load({{"Loop", {"runs", "", "x"}, {"y"}, {inner("body", body)}}},
                    {int64_tensor("runs", {}, {runs}), float_tensor("one", {}, {1})});
   };
-  CHECK(elements_of(on.run(load(3), {1, 2, 3, 4})) == Values{0, 2, 4, 6});  // x + x - 1 - 1
-  CHECK(elements_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
+  CHECK(floats_of(on.run(load(3), {1, 2, 3, 4})) == Values{0, 2, 4, 6});  // x + x - 1 - 1
+  CHECK(floats_of(on.run(load(0), {1, 2, 3, 4})) == Values{1, 2, 3, 4});
 }
 
 TEST_CASE("import Scan: any axis, in both directions") {
@@ -200,15 +198,15 @@ TEST_CASE("import Scan: any axis, in both directions") {
     return on.load({{"Scan", {"start", "x"}, {"last", "y"}, all}},
                    {float_tensor("start", {2}, {0, 100})});
   };
-  CHECK(elements_of(on.run(load({}), {1, 2, 3, 4})) == Values{1, 102, 4, 106});
-  CHECK(elements_of(on.run(load({ints_attribute("scan_input_directions", {1})}), {1, 2, 3, 4})) ==
+  CHECK(floats_of(on.run(load({}), {1, 2, 3, 4})) == Values{1, 102, 4, 106});
+  CHECK(floats_of(on.run(load({ints_attribute("scan_input_directions", {1})}), {1, 2, 3, 4})) ==
         Values{3, 104, 4, 106});
-  CHECK(elements_of(on.run(load({ints_attribute("scan_input_directions", {1}),
-                                 ints_attribute("scan_output_directions", {1})}),
-                           {1, 2, 3, 4})) == Values{4, 106, 3, 104});
-  CHECK(elements_of(on.run(load({ints_attribute("scan_input_axes", {1}),
-                                 ints_attribute("scan_output_axes", {-1})}),
-                           {1, 2, 3, 4})) == Values{1, 3, 103, 107});
+  CHECK(floats_of(on.run(load({ints_attribute("scan_input_directions", {1}),
+                               ints_attribute("scan_output_directions", {1})}),
+                         {1, 2, 3, 4})) == Values{4, 106, 3, 104});
+  CHECK(floats_of(on.run(load({ints_attribute("scan_input_axes", {1}),
+                               ints_attribute("scan_output_axes", {-1})}),
+                         {1, 2, 3, 4})) == Values{1, 3, 103, 107});
 }
 
 TEST_CASE("import control flow: errors name the node") {
@@ -288,12 +286,12 @@ TEST_CASE("import If: a branch that cannot be computed fails only if it is taken
     auto graph = on.load({sum, positive, choice(then, otherwise)},
                          {zero, float_tensor("k", {3}, {1, 2, 3}), int64_tensor("seven", {}, {7}),
                           int64_tensor("five", {}, {5}), int64_tensor("two", {1}, {2})});
-    CHECK(elements_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+    CHECK(floats_of(on.run(graph, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
     const auto failure = failure_of([&] { on.run(graph, {1, 2, 3, 4}); }).message;
     CHECK_MESSAGE(failure.find(message) != std::string::npos, failure);
     CHECK(failure.find(on.folder.path().string()) == std::string::npos);
     const auto again = tenon::Graph::from_bytes(on.host, graph.to_bytes());
-    CHECK(elements_of(on.run(again, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
+    CHECK(floats_of(on.run(again, {1, 2, 3, -40})) == Values{-1, -2, -3, 40});
   }
 }
 

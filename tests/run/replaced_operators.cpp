@@ -17,6 +17,7 @@
 #include "application_host.hpp"
 #include "check_says.hpp"
 #include "failure_of.hpp"
+#include "run/vectors.hpp"
 #include "temporary_folder.hpp"
 
 using tenon::Argument;
@@ -88,18 +89,15 @@ const Tensor& zero() {
   static const Tensor tensor = Tensor::from({0.f}, {1});
   return tensor;
 }
-float number(const Tensor& tensor) {
-  return tensor.values<float>()[0];
-}
 float called(tenon::Host& host, const char* op = "shift") {
-  return number(host.call(op, {zero()}));
+  return first_of(host.call(op, {zero()}));
 }
 float prepared(PreparedCall& call) {
   const std::vector<Tensor> inputs = {zero()};
-  return number(call(inputs));
+  return first_of(call(inputs));
 }
 float run(Session& session, const char* output = "y") {
-  return number(session.run({{"x", zero()}}).at(output));
+  return first_of(session.run({{"x", zero()}}).at(output));
 }
 Graph graph_of(tenon::Host& host) {
   Graph graph(host);
@@ -256,7 +254,7 @@ TEST_CASE("a replaced operator: a rebuilt plugin is read again") {
   const auto& built = catalog.operators();
   const auto made =
       std::find_if(built.begin(), built.end(), [](const auto& op) { return op.file >= 0; });
-  CHECK(number(host.call(made->full_name(), {zero()}, {{"c", 4}})) == 4);
+  CHECK(first_of(host.call(made->full_name(), {zero()}, {{"c", 4}})) == 4);
   CHECK(prepared(call) == 1);
 }
 
@@ -290,8 +288,8 @@ TEST_CASE(
     }) == "app." + name);
   }
   const auto x = Tensor::from({2.f}, {1});
-  CHECK(number(host.call("line_10", {x})) == 12);
-  CHECK(number(host.call("line_20", {x}, {{"factor", 3}})) == 26);
+  CHECK(first_of(host.call("line_10", {x})) == 12);
+  CHECK(first_of(host.call("line_20", {x}, {{"factor", 3}})) == 26);
   Graph graph(host);
   const auto in = graph.input("x", tenon::f32, {1});
   const auto y =
@@ -300,8 +298,8 @@ TEST_CASE(
   graph.output("gradient", graph.gradient(y, {in})[0]);
   Session session(graph);
   const auto outputs = session.run({{"x", x}});
-  CHECK(number(outputs.at("y")) == 140);  // 5 * (3 * 2 + 20) + 10
-  CHECK(number(outputs.at("gradient")) == 15);
+  CHECK(first_of(outputs.at("y")) == 140);  // 5 * (3 * 2 + 20) + 10
+  CHECK(first_of(outputs.at("gradient")) == 15);
 
   CHECK(host.add<Shift>({}, [] { return Shift{}; }) == "app.shift");
   host.add<Shift>("throws", []() -> Shift { throw std::runtime_error("there is no table yet"); });

@@ -13,6 +13,7 @@
 #include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
+#include "run/vectors.hpp"
 
 namespace graphs_of_operators {
 
@@ -162,9 +163,6 @@ struct Hole : Operator {
   }
 };
 
-Tensor vector(std::initializer_list<float> values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
 std::string run(const Graph& graph, const NamedTensors& inputs, const std::string& output,
                 SessionOptions options = {}) {
   return Session(graph, options).run(inputs).at(output).to_string();
@@ -178,7 +176,7 @@ TEST_CASE("composed operators: a value used twice has its gradient from the use 
   Graph graph(host);
   const auto x = graph.input("x", f32, {2});
   graph.output("dx", graph.gradient(graph.add("sum", {graph.add("half_stopped", {x, x})}), {x})[0]);
-  CHECK(run(graph, {{"x", vector({3, 4})}}, "dx") == "float32 [2]  3 4");
+  CHECK(run(graph, {{"x", vector_of({3, 4})}}, "dx") == "float32 [2]  3 4");
 }
 
 TEST_CASE(
@@ -316,7 +314,7 @@ TEST_CASE("the host's own helpers are Tenon's, whatever operators short names re
     Graph zeros(host);
     const auto v = zeros.input("v", f32, {2});
     zeros.output("dv", zeros.gradient(zeros.add("tenon.sum", {zeros.add("first", {v})}), {v})[0]);
-    CHECK(run(zeros, {{"v", vector({3, 4})}}, "dv") == "float32 [2]  1 1");
+    CHECK(run(zeros, {{"v", vector_of({3, 4})}}, "dv") == "float32 [2]  1 1");
   }
 }
 
@@ -328,7 +326,7 @@ TEST_CASE("an application's operator has its gradient, whatever its short name")
     Graph graph(host);
     const auto x = graph.input("x", f32, {2});
     graph.output("dx", graph.gradient(graph.add("sum", {graph.add(full_name, {x})}), {x})[0]);
-    CHECK(run(graph, {{"x", vector({3, 4})}}, "dx") == "float32 [2]  7 7");
+    CHECK(run(graph, {{"x", vector_of({3, 4})}}, "dx") == "float32 [2]  7 7");
   }
 }
 
@@ -365,10 +363,10 @@ TEST_CASE("late sizes: a variable may be updated by a value whose shape only its
     SessionOptions training;
     training.training = true;
     Session session(graph, training);
-    session.run({{"x", vector({1, 0, 3})}});
+    session.run({{"x", vector_of({1, 0, 3})}});
     CHECK(session.tensor("places").to_string() == "int64 [2, 1]  0 2");
     CHECK(failure_of([&] {
-            session.run({{"x", vector({1, 2, 3})}});
+            session.run({{"x", vector_of({1, 2, 3})}});
           }).message.find("places") != std::string::npos);
     CHECK(session.tensor("places").to_string() == "int64 [2, 1]  0 2");
   }

@@ -89,10 +89,6 @@ struct ComposedHost : ApplicationHost {
   }
 };
 
-std::vector<float> floats_in(const Tensor& tensor) {
-  return {tensor.values<float>().begin(), tensor.values<float>().end()};
-}
-
 /// square and line of x, without the composed operator.
 std::pair<Value, Value> flat(Graph& graph, Value x, double scale) {
   const auto line = graph.add("quadratic", {x}, {{"b", scale}, {"c", 1.0}});
@@ -118,9 +114,9 @@ TEST_CASE("composed: computes what its nodes compute, flat or nested, bit by bit
   const auto [square, line] = flat(plain, same, 3);
   const auto expected = run_with_gradient(
       plain, plain.add("test_add", {plain.add("test_add", {square, line}), same}), same);
-  CHECK(floats_in(composed.at("loss")) == floats_in(expected.at("loss")));
-  CHECK(floats_in(composed.at("dx")) == floats_in(expected.at("dx")));
-  CHECK(floats_in(host.call("outer", {data, data})) == floats_in(expected.at("loss")));
+  CHECK(floats_of(composed.at("loss")) == floats_of(expected.at("loss")));
+  CHECK(floats_of(composed.at("dx")) == floats_of(expected.at("dx")));
+  CHECK(floats_of(host.call("outer", {data, data})) == floats_of(expected.at("loss")));
 }
 
 TEST_CASE("composed: types and gradient are known while the graph is built") {
@@ -152,7 +148,7 @@ TEST_CASE("composed: only outputs that reach the loss matter, and a file stores 
   graph.output("dx", graph.gradient(s.output(1), {x})[0]);
   CHECK(graph.nodes().size() == 3);  // with the loss's gradient and one backward node
   auto loaded = Graph::from_bytes(host, graph.to_bytes());
-  CHECK(floats_in(Session(loaded).run({}).at("dx")) == std::vector<float>{2, 2});
+  CHECK(floats_of(Session(loaded).run({}).at("dx")) == std::vector<float>{2, 2});
 }
 
 TEST_CASE("composed: outputs that are inputs, and values shared by two outputs") {
@@ -162,13 +158,13 @@ TEST_CASE("composed: outputs that are inputs, and values shared by two outputs")
   const auto t = graph.add("through", {x}, {}, "t");
   graph.output("second", t.output(1));
   const auto found = run_with_gradient(graph, graph.add("test_add", {t, t.output(1)}), x);
-  CHECK(floats_in(found.at("loss")) == std::vector<float>{2, 4});
-  CHECK(floats_in(found.at("second")) == std::vector<float>{1, 2});
-  CHECK(floats_in(found.at("dx")) == std::vector<float>{2, 2});
+  CHECK(floats_of(found.at("loss")) == std::vector<float>{2, 4});
+  CHECK(floats_of(found.at("second")) == std::vector<float>{1, 2});
+  CHECK(floats_of(found.at("dx")) == std::vector<float>{2, 2});
   const auto both = host.call_all("through", {vector_of({5, 6})});
   REQUIRE(both.size() == 2);
-  CHECK(floats_in(both[0]) == std::vector<float>{5, 6});
-  CHECK(floats_in(both[1]) == std::vector<float>{5, 6});
+  CHECK(floats_of(both[0]) == std::vector<float>{5, 6});
+  CHECK(floats_of(both[1]) == std::vector<float>{5, 6});
 }
 
 TEST_CASE("composed: a value at two inputs gets the sum of both gradients") {
@@ -176,7 +172,7 @@ TEST_CASE("composed: a value at two inputs gets the sum of both gradients") {
   Graph graph(host);
   const auto x = graph.variable("x", vector_of({1}));
   const auto found = run_with_gradient(graph, graph.add("outer", {x, x}), x);
-  CHECK(floats_in(found.at("dx")) == std::vector<float>{28});  // 2 (3 + 1) 3 + 3 + 1
+  CHECK(floats_of(found.at("dx")) == std::vector<float>{28});  // 2 (3 + 1) 3 + 3 + 1
 }
 
 TEST_CASE("composed: values are recomputed for the gradient on request") {
@@ -188,7 +184,7 @@ TEST_CASE("composed: values are recomputed for the gradient on request") {
     const auto s = graph.add("outer", {graph.add("outer", {x}, {}, "a")}, {}, "b");
     GradientOptions options;
     if (again) options.recompute = {s, graph.find("a")};
-    const auto found = floats_in(run_with_gradient(graph, s, x, options).at("dx"));
+    const auto found = floats_of(run_with_gradient(graph, s, x, options).at("dx"));
     if (again) CHECK(graph.find("a_recomputed").empty() == false);
     if (first.empty()) first = found;
     CHECK(found == first);
@@ -201,8 +197,8 @@ TEST_CASE("composed: the class's own kernel computes, and the graph differentiat
   const auto x = graph.variable("x", vector_of({1}));
   const auto y = graph.add("with_both", {x});
   graph.output("y", y);
-  CHECK(floats_in(Session(graph).run({}).at("y")) == std::vector<float>{1009});
-  CHECK(floats_in(host.call("with_both", {vector_of({1})})) == std::vector<float>{1009});
+  CHECK(floats_of(Session(graph).run({}).at("y")) == std::vector<float>{1009});
+  CHECK(floats_of(host.call("with_both", {vector_of({1})})) == std::vector<float>{1009});
   graph.output("dx", graph.gradient(y, {x})[0]);
-  CHECK(floats_in(Session(graph).run({}).at("dx")) == std::vector<float>{12});
+  CHECK(floats_of(Session(graph).run({}).at("dx")) == std::vector<float>{12});
 }

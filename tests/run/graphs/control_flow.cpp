@@ -27,17 +27,6 @@ std::string one_node(Host& host, const char* op) {
   return graph.to_json();
 }
 
-Tensor flag(bool value) {
-  auto tensor = Tensor::empty(boolean, Shape::scalar());
-  *static_cast<bool*>(tensor.data()) = value;
-  return tensor;
-}
-
-std::vector<float> elements(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
-
 /// One step of a recurrent cell: h' = tanh(x w + h u), and h' again as a value to stack.
 Value cell(Graph& graph, Value h, Value x, Value w, Value u) {
   return graph.add("tanh",
@@ -107,15 +96,15 @@ TEST_CASE("control flow: if runs one of two graphs, in graphs, files and eager c
                            Graph::from_json(host, graph.to_json())}) {
     Session session(each);
     for (const bool value : {true, false, true}) {
-      const auto made = session.run({{"condition", flag(value)}, {"x", vector_of({3, -4})}});
-      CHECK(elements(made.at("y")) ==
+      const auto made = session.run({{"condition", boolean_of(value)}, {"x", vector_of({3, -4})}});
+      CHECK(floats_of(made.at("y")) ==
             (value ? std::vector<float>{9, 16} : std::vector<float>{-3, 4}));
-      CHECK(elements(made.at("dx")) ==
+      CHECK(floats_of(made.at("dx")) ==
             (value ? std::vector<float>{6, -8} : std::vector<float>{-1, -1}));
     }
   }
   CHECK(Graph::from_json(host, graph.to_json()).to_json() == graph.to_json());
-  CHECK(elements(host.call("if", {flag(false), vector_of({5})}, attributes)) ==
+  CHECK(floats_of(host.call("if", {boolean_of(false), vector_of({5})}, attributes)) ==
         std::vector<float>{-5});
 }
 
@@ -135,9 +124,9 @@ TEST_CASE("control flow: inputs that the executed branch does not use have zero 
   graph.output("da", grads[0]);
   graph.output("db", grads[1]);
   const auto made = Session(graph).run(
-      {{"c", flag(false).reshape({1})}, {"a", vector_of({1, 2})}, {"b", vector_of({3, 4})}});
-  CHECK(elements(made.at("da")) == std::vector<float>{0, 0});
-  CHECK(elements(made.at("db")) == std::vector<float>{6, 8});
+      {{"c", boolean_of(false).reshape({1})}, {"a", vector_of({1, 2})}, {"b", vector_of({3, 4})}});
+  CHECK(floats_of(made.at("da")) == std::vector<float>{0, 0});
+  CHECK(floats_of(made.at("db")) == std::vector<float>{6, 8});
 }
 
 TEST_CASE(
@@ -243,7 +232,7 @@ TEST_CASE("control flow: scan without carried values or rows, and with nested co
                          {{"then", one_node(host, "square")}, {"else", one_node(host, "neg")}}));
   const Attributes attributes{{"body", inner.to_json()}, {"carries", 0}};
   const auto rows = Tensor::from<float>({1, 2, -3, -4, 5, 6}, {3, 2});
-  CHECK(elements(host.call("scan", {rows}, attributes)) == std::vector<float>{1, 4, 3, 4, 25, 36});
+  CHECK(floats_of(host.call("scan", {rows}, attributes)) == std::vector<float>{1, 4, 3, 4, 25, 36});
   CHECK(host.call("scan", {Tensor::zeros(f32, {0, 2})}, attributes).shape() == Shape{0, 2});
 }
 
@@ -317,7 +306,7 @@ TEST_CASE("control flow: eager calls of operators with subgraphs do not keep the
     auto options = ApplicationHost::options(1);
     options.warn = [alive](const std::string&) {};
     FlowHost host(std::move(options));
-    host.call("if", {flag(true), vector_of({1})},
+    host.call("if", {boolean_of(true), vector_of({1})},
               {{"then", one_node(host, "square")}, {"else", one_node(host, "neg")}});
   }
   CHECK(alive.use_count() == 1);
@@ -336,9 +325,9 @@ TEST_CASE("control flow: branches may return any shapes, and later nodes are pla
   for (const auto& each : {graph, Graph::from_bytes(host, graph.to_bytes()),
                            Graph::from_json(host, graph.to_json())}) {
     Session session(each);
-    CHECK(elements(session.run({{"c", flag(true)}, {"x", vector_of({1, 2})}}).at("y")) ==
+    CHECK(floats_of(session.run({{"c", boolean_of(true)}, {"x", vector_of({1, 2})}}).at("y")) ==
           std::vector<float>{3, 6, 3, 6});
-    CHECK(elements(session.run({{"c", flag(false)}, {"x", vector_of({1, 2})}}).at("y")) ==
+    CHECK(floats_of(session.run({{"c", boolean_of(false)}, {"x", vector_of({1, 2})}}).at("y")) ==
           std::vector<float>{-3, -6});
   }
   CHECK(Graph::from_json(host, graph.to_json()).to_json() == graph.to_json());
@@ -351,23 +340,24 @@ TEST_CASE("control flow: a loop runs according to its limit and condition, with 
   FlowHost host;
   const Attributes attributes{{"body", doubling(host)}, {"carries", 1}, {"outputs", 2}};
   const auto run = [&](std::int64_t limit, bool first, const Tensor& v) {
-    return host.call_all("loop", {whole(limit), flag(first), v}, attributes);
+    return host.call_all("loop", {whole(limit), boolean_of(first), v}, attributes);
   };
   auto made = run(100, true, vector_of({1, 1}));  // sums of 4, 8 and 16
   CHECK(made[0].shape() == Shape{16});
-  CHECK(elements(made[1]) == std::vector<float>{2, 4, 8});
+  CHECK(floats_of(made[1]) == std::vector<float>{2, 4, 8});
   made = run(2, true, vector_of({1, 1}));
   CHECK(made[0].shape() == Shape{8});
-  CHECK(elements(made[1]) == std::vector<float>{2, 4});
+  CHECK(floats_of(made[1]) == std::vector<float>{2, 4});
   for (const auto& [limit, first] :
        {std::pair(std::int64_t{0}, true), {std::int64_t{-5}, true}, {std::int64_t{9}, false}}) {
     made = run(limit, first, vector_of({1, 7}));
-    CHECK(elements(made[0]) == std::vector<float>{1, 7});
+    CHECK(floats_of(made[0]) == std::vector<float>{1, 7});
     CHECK(made[1].shape() == Shape{0});
   }
   Graph graph(host);
   const auto v = graph.input("v", f32, {2}), limit = graph.input("limit", i64, Shape::scalar());
-  const auto last = graph.add("loop", {limit, graph.constant("go", flag(true)), v}, attributes);
+  const auto last =
+      graph.add("loop", {limit, graph.constant("go", boolean_of(true)), v}, attributes);
   graph.output("sum", graph.add("sum", {last}));
   graph.output("stacked", last.output(1));
   Session session(graph);
@@ -383,7 +373,7 @@ TEST_CASE("control flow: invalid loops are refused, by the graph or by the run")
   const auto refused = [&](const std::string& body, int carries = 1) {
     const Attributes attributes{{"body", body}, {"carries", carries}, {"outputs", 2}};
     return failure_of([&] {
-             host.call_all("loop", {whole(3), flag(true), vector_of({1, 1})}, attributes);
+             host.call_all("loop", {whole(3), boolean_of(true), vector_of({1, 1})}, attributes);
            })
         .message;
   };
@@ -408,7 +398,8 @@ TEST_CASE("control flow: inference of nested loops with growing values is limite
   // carries all; the first one grows, and each other one is the previous value of the one before it
   const auto add_loop = [](Graph& graph, const std::string& body) {
     const auto start = graph.constant("start", vector_of({1}));
-    std::vector<Value> inputs{graph.constant("limit", whole(1)), graph.constant("go", flag(true))};
+    std::vector<Value> inputs{graph.constant("limit", whole(1)),
+                              graph.constant("go", boolean_of(true))};
     inputs.resize(2 + values, start);
     return graph.add("loop", inputs, {{"body", body}, {"carries", values}, {"outputs", values}});
   };

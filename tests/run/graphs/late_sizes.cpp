@@ -44,17 +44,6 @@ struct LateHost : Host {
 
 using FloatVector = std::vector<float>;
 
-FloatVector values_of(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
-
-Tensor boolean_of(bool value) {
-  auto tensor = Tensor::empty(boolean, Shape::scalar());
-  *static_cast<bool*>(tensor.data()) = value;
-  return tensor;
-}
-
 /// x with 7 instead of its elements below 0.
 Value masked(Graph& graph, Value x) {
   const auto zero = graph.constant("zero", Tensor::from({0.0F}, Shape::scalar()));
@@ -86,14 +75,14 @@ TEST_CASE("late sizes: masked assignment in runs and in batches") {
   for (const auto optimize : {Optimize::full, Optimize::none}) {
     Session session(graph, {.optimize = optimize});
     for (int run = 0; run < 2; ++run) {
-      CHECK(values_of(session.run({{"x", vector_of({1, -2, 3, -4})}}).at("y")) ==
+      CHECK(floats_of(session.run({{"x", vector_of({1, -2, 3, -4})}}).at("y")) ==
             FloatVector{1, 7, 3, 7});
-      CHECK(values_of(session.run({{"x", vector_of({-1})}}).at("y")) == FloatVector{7});
-      CHECK(values_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == FloatVector{1, 2});
-      CHECK(values_of(session.run({{"x", Tensor::zeros(f32, {0})}}).at("y")).empty());
+      CHECK(floats_of(session.run({{"x", vector_of({-1})}}).at("y")) == FloatVector{7});
+      CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == FloatVector{1, 2});
+      CHECK(floats_of(session.run({{"x", Tensor::zeros(f32, {0})}}).at("y")).empty());
     }
     const NamedTensors rows{{"x", vector_of({1, -2, 3, -4, -5})}};
-    CHECK(values_of(run_in_batches(session, rows, 2).at("y")) == FloatVector{1, 7, 3, 7, 7});
+    CHECK(floats_of(run_in_batches(session, rows, 2).at("y")) == FloatVector{1, 7, 3, 7, 7});
   }
 }
 
@@ -115,7 +104,7 @@ TEST_CASE("late sizes: a kernel determines the rank of its output") {
       const auto made = session.run({{"x", full(f32, shape, 2)}});
       CHECK(made.at("y").shape() == want);
       CHECK(made.at("negative").shape() == want);
-      CHECK(values_of(made.at("sum"))[0] == 2.0F * static_cast<float>(want.size()));
+      CHECK(floats_of(made.at("sum"))[0] == 2.0F * static_cast<float>(want.size()));
       CHECK(host.call("squeeze_all", {full(f32, shape, 2)}).shape() == want);
     }
   }
@@ -134,10 +123,10 @@ TEST_CASE("branches: a graph that does not fit matters only if it runs") {
     Session session(graph);
     for (int run = 0; run < 3; ++run) {
       CHECK(
-          values_of(session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 3}, 1)}}).at("y")) ==
+          floats_of(session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 3}, 1)}}).at("y")) ==
           FloatVector{3, 3});
       CHECK(
-          values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {1, 4}, 1)}}).at("y")) ==
+          floats_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {1, 4}, 1)}}).at("y")) ==
           FloatVector{4, 4});
       const auto wrong = failure_of([&] {
                            session.run({{"c", boolean_of(true)}, {"x", full(f32, {1, 4}, 1)}});
@@ -148,7 +137,7 @@ TEST_CASE("branches: a graph that does not fit matters only if it runs") {
                            }).message;
       CHECK(neither.find("in the graph 'then': ") != std::string::npos);
     }
-    CHECK(values_of(host.call(op, {boolean_of(false), full(f32, {1, 4}, 1)},
+    CHECK(floats_of(host.call(op, {boolean_of(false), full(f32, {1, 4}, 1)},
                               {{"then", with_weight(host, two, "matmul")},
                                {"else", with_weight(host, other, "matmul")}})) ==
           FloatVector{4, 4});
@@ -187,7 +176,7 @@ TEST_CASE("branches: their graphs return values of different ranks") {
     const auto whole = session.run({{"c", boolean_of(true)}, {"x", full(f32, {2, 3}, 2)}});
     CHECK(whole.at("y").shape() == Shape{2, 3});
     CHECK(whole.at("sizes").shape() == Shape{2});
-    CHECK(values_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {2, 3}, 2)}}).at("y")) ==
+    CHECK(floats_of(session.run({{"c", boolean_of(false)}, {"x", full(f32, {2, 3}, 2)}}).at("y")) ==
           FloatVector{36, 36});
   }
   // A condition that depends on sizes is known at planning time.

@@ -8,6 +8,7 @@
 
 #include "check_says.hpp"
 #include "failure_of.hpp"
+#include "run/vectors.hpp"
 
 using namespace tenon;
 
@@ -60,10 +61,6 @@ HostOptions quiet(std::vector<std::string>* warnings = nullptr) {
   return options;
 }
 
-float only_number(const Tensor& tensor) {
-  return tensor.values<float>()[0];
-}
-
 const Tensor ten = Tensor::from({10.F}, {1});
 
 }  // namespace
@@ -71,12 +68,12 @@ const Tensor ten = Tensor::from({10.F}, {1});
 TEST_CASE("two vendors' operators of one name: the full name decides, or a preference") {
   Host host(quiet());
   CHECK(host.add<AcmeRope>("rope") == "acme.rope");
-  CHECK(only_number(host.call("rope", {ten})) == 11);
+  CHECK(first_of(host.call("rope", {ten})) == 11);
   CHECK(host.add<BetaRope>("rope") == "beta.rope");
-  CHECK(only_number(host.call("acme.rope", {ten})) == 11);
-  CHECK(only_number(host.call("beta.rope", {ten})) == 12);
-  CHECK(only_number(host.call_all("beta.rope", {ten})[0]) == 12);
-  CHECK(only_number(host.prepare("beta.rope", {Argument::like(ten)})(std::vector{ten})) == 12);
+  CHECK(first_of(host.call("acme.rope", {ten})) == 11);
+  CHECK(first_of(host.call("beta.rope", {ten})) == 12);
+  CHECK(first_of(host.call_all("beta.rope", {ten})[0]) == 12);
+  CHECK(first_of(host.prepare("beta.rope", {Argument::like(ten)})(std::vector{ten})) == 12);
   Graph graph(host);
   for (const auto& failure : {failure_of([&] { host.call("rope", {ten}); }),
                               failure_of([&] { graph.add("rope", {graph.constant("c", ten)}); })}) {
@@ -100,8 +97,8 @@ TEST_CASE("two vendors' operators of one name: the full name decides, or a prefe
   Host prefers(options);
   prefers.add<AcmeRope>("rope");
   prefers.add<BetaRope>("rope");
-  CHECK(only_number(prefers.call("rope", {ten})) == 12);
-  CHECK(only_number(prefers.call("acme.rope", {ten})) == 11);
+  CHECK(first_of(prefers.call("rope", {ten})) == 12);
+  CHECK(first_of(prefers.call("acme.rope", {ten})) == 11);
 }
 
 TEST_CASE("a graph stores its operators' full names, in files and texts") {
@@ -129,8 +126,8 @@ TEST_CASE("a graph stores its operators' full names, in files and texts") {
   other.add<AcmeRope>("rope");
   for (auto& loaded : {Graph::from_bytes(other, bytes), Graph::from_json(other, text)}) {
     auto made = Session(loaded).run({{"x", ten}});
-    CHECK(only_number(made.at("one")) == 11);
-    CHECK(only_number(made.at("two")) == 12);
+    CHECK(first_of(made.at("one")) == 11);
+    CHECK(first_of(made.at("two")) == 12);
     CHECK(loaded.to_json() == text);
   }
 
@@ -152,18 +149,18 @@ TEST_CASE("a graph stores its operators' full names, in files and texts") {
 TEST_CASE("an application's operator and the host's own of the same name") {
   Host host(quiet());
   CHECK(host.add<StopGradient>() == "app.stop_gradient");
-  CHECK(only_number(host.call("stop_gradient", {ten})) == 10);
-  CHECK(only_number(host.call("tenon.stop_gradient", {ten})) == 10);
-  CHECK(only_number(host.call("app.stop_gradient", {ten})) == 110);
+  CHECK(first_of(host.call("stop_gradient", {ten})) == 10);
+  CHECK(first_of(host.call("tenon.stop_gradient", {ten})) == 10);
+  CHECK(first_of(host.call("app.stop_gradient", {ten})) == 110);
   Graph graph(host);
   const auto x = graph.input("x", f32, {1});
   graph.output("mine", graph.udf(StopGradient(), {x}));
   graph.output("short", graph.add("stop_gradient", {x}));
   graph.output("host's", graph.stop_gradient(x));
   const auto made = Session(graph).run({{"x", ten}});
-  CHECK(only_number(made.at("mine")) == 110);
-  CHECK(only_number(made.at("short")) == 10);
-  CHECK(only_number(made.at("host's")) == 10);
+  CHECK(first_of(made.at("mine")) == 110);
+  CHECK(first_of(made.at("short")) == 10);
+  CHECK(first_of(made.at("host's")) == 10);
   // Without the class, Tenon's operator does not replace it.
   Host bare(quiet());
   CHECK(failure_of([&] {
@@ -185,7 +182,7 @@ TEST_CASE("an author's short names refer to their own namespace") {
   Graph graph(host);
   const auto x = graph.input("x", f32, {1});
   graph.output("dx", graph.gradient(graph.add("twist", {x}), {x})[0]);
-  CHECK(only_number(Session(graph).run({{"x", ten}}).at("dx")) == 2);  // 1 + acme's 1
+  CHECK(first_of(Session(graph).run({{"x", ten}}).at("dx")) == 2);  // 1 + acme's 1
 }
 
 TEST_CASE("invalid operator names") {

@@ -93,11 +93,6 @@ struct AllocatingHost : Host {
   }
 };
 
-std::vector<float> floats(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
-
 using FloatList = std::vector<float>;
 
 }  // namespace
@@ -111,7 +106,7 @@ TEST_CASE("allocated: eager calls return the kernel's outputs, of another size e
       if (const float value = x.values<float>()[static_cast<std::size_t>(i)]; value > 0)
         values.push_back(value), indices.push_back(i);
     const auto made = host.call_all("positives", {x});
-    CHECK(floats(made[0]) == values);
+    CHECK(floats_of(made[0]) == values);
     CHECK(std::ranges::equal(made[1].values<std::int64_t>(), indices));
   }
 }
@@ -126,7 +121,7 @@ TEST_CASE("allocated: a prepared call returns the gradient of kernel-allocated o
     call.forward(inputs, made);
     const Tensor grads[] = {first > 0 ? vector_of({10, 20}) : vector_of({20}), Tensor()};
     const auto dx = call.backward(grads, inputs, made);
-    CHECK(floats(dx[0]) == FloatList{first > 0 ? 10.0f : 0.0f, 0, 20});
+    CHECK(floats_of(dx[0]) == FloatList{first > 0 ? 10.0f : 0.0f, 0, 20});
   }
 }
 
@@ -148,18 +143,18 @@ TEST_CASE("allocated: a graph continues with the actual shapes") {
     Session session(each);
     for (int repeat = 0; repeat < 2; ++repeat) {
       auto made = session.run({{"x", vector_of({1, -2, 3})}});
-      CHECK(floats(made.at("early")) == FloatList{2, -4, 6});
-      CHECK(floats(made.at("values")) == FloatList{1, 3});
-      CHECK(floats(made.at("again")) == FloatList{1, 3});
-      CHECK(floats(made.at("doubled")) == FloatList{2, 6});
-      CHECK(floats(made.at("x")) == FloatList{1, -2, 3});
+      CHECK(floats_of(made.at("early")) == FloatList{2, -4, 6});
+      CHECK(floats_of(made.at("values")) == FloatList{1, 3});
+      CHECK(floats_of(made.at("again")) == FloatList{1, 3});
+      CHECK(floats_of(made.at("doubled")) == FloatList{2, 6});
+      CHECK(floats_of(made.at("x")) == FloatList{1, -2, 3});
       CHECK(made.size() == 6);
       made = session.run({{"x", vector_of({-1, -2})}});
       CHECK(made.at("doubled").shape() == Shape{0});
       CHECK(made.at("indices").shape() == Shape{0});
     }
-    CHECK(floats(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"doubled"}})
-                     .at("doubled")) == FloatList{10, 6});
+    CHECK(floats_of(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"doubled"}})
+                        .at("doubled")) == FloatList{10, 6});
     CHECK(session.run({{"x", vector_of({5, -2, 3})}}, {.outputs = {"early"}}).size() == 1);
   }
 }
@@ -198,8 +193,8 @@ TEST_CASE("allocated: gradients pass through kernel-allocated outputs") {
     for (const float value : given)
       expected.push_back(value > 0 ? 2 * value : 0), ones.push_back(value > 0 ? 1 : 0);
     const auto made = session.run({{"x", Tensor::from(given, {std::ssize(given)})}});
-    CHECK(floats(made.at("dx")) == expected);
-    CHECK(floats(made.at("direct")) == ones);
+    CHECK(floats_of(made.at("dx")) == expected);
+    CHECK(floats_of(made.at("direct")) == ones);
   }
 }
 
@@ -214,8 +209,8 @@ TEST_CASE("allocated: variables are updated after every stage has read the old v
   const auto positives = graph.add("positives", {x}, {}, "positives");
   graph.output("y", graph.add("mul", {positives, weight}, {}, "y"));
   Session session(graph, {.training = true});
-  CHECK(floats(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{2, 6});
-  CHECK(floats(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{3, 9});
+  CHECK(floats_of(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{2, 6});
+  CHECK(floats_of(session.run({{"x", vector_of({1, -1, 3})}}).at("y")) == FloatList{3, 9});
   CHECK(first_of(session.tensor("w")) == 4);
 }
 
@@ -233,7 +228,7 @@ TEST_CASE("allocated: shapes depend on elements of inputs, variables and compute
     const auto made = session.run({{"x", data}, {"to", Tensor::from(dims, {std::ssize(dims)})}});
     CHECK(made.at("given").shape() == Shape(dims.data(), static_cast<int>(dims.size())));
     CHECK(made.at("turned").shape() == Shape{3, 2});
-    CHECK(floats(made.at("dx")) == FloatList{2, 4, 6, 8, 10, 12});
+    CHECK(floats_of(made.at("dx")) == FloatList{2, 4, 6, 8, 10, 12});
   }
   Graph other(host);
   const auto size = other.variable("size", Tensor::from(std::vector<std::int64_t>{3, 2}, {2}));
@@ -287,7 +282,7 @@ TEST_CASE("allocated: another size than a later node needs is reported with that
   const auto positives = graph.add("positives", {graph.input("x", f32, {-1})}, {}, "k");
   graph.output("y", graph.add("three", {graph.add("neg", {positives}, {}, "n")}, {}, "t"));
   Session session(graph);
-  CHECK(floats(session.run({{"x", vector_of({1, 2, -3, 4})}}).at("y")) == FloatList{-1, -2, -4});
+  CHECK(floats_of(session.run({{"x", vector_of({1, 2, -3, 4})}}).at("y")) == FloatList{-1, -2, -4});
   const auto failure = failure_of([&] { session.run({{"x", vector_of({1, 2, -3})}}); });
   check_says(failure.message, {"output 0:", "kernel allocates [2]", "infer() gave [3]",
                                "[three] node 't' needs [3]"});
@@ -313,7 +308,7 @@ TEST_CASE("allocated: the known dimensions of such outputs restrict their uses")
         }).message.find("the graph has no such output") != std::string::npos);
   const auto place = Tensor::zeros(f32, {3});
   session.run(inputs, RunOptions{.destinations = {{"early", {place, Write::add}}}});
-  CHECK(floats(place) == FloatList{2, -4, 6});
+  CHECK(floats_of(place) == FloatList{2, -4, 6});
   CHECK(failure_of([&] {
           run_in_batches(session, {{"x", Tensor::zeros(f32, {8})}}, 4);
         }).message.find("output 'positives' cannot be joined") != std::string::npos);

@@ -12,6 +12,7 @@
 
 #include "application_host.hpp"
 #include "failure_of.hpp"
+#include "run/vectors.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tenon;
@@ -92,10 +93,6 @@ struct PackedHost : ApplicationHost {
   }
 };
 
-Tensor numbers(std::initializer_list<float> values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
 // Only the graph has the tensor, unless the caller has a handle.
 Graph graph_of(Host& host, const Tensor& weight, const Attributes& attributes = {}) {
   Graph graph(host);
@@ -106,7 +103,7 @@ Graph graph_of(Host& host, const Tensor& weight, const Attributes& attributes = 
 }
 
 float first(Session& session) {
-  return session.run({{"x", numbers({1, 2})}}).at("y").values<float>()[0];
+  return session.run({{"x", vector_of({1, 2})}}).at("y").values<float>()[0];
 }
 
 }  // namespace
@@ -115,13 +112,13 @@ TEST_CASE(
     "packed constants: made once, used in every run, shared by plans and by sessions of a graph "
     "and its clone") {
   PackedHost host;
-  const auto graph = graph_of(host, numbers({1, 2, 3}));
+  const auto graph = graph_of(host, vector_of({1, 2, 3}));
   {
     Session one(graph), other(graph), third(graph.clone());
     CHECK(fills == 0);
     CHECK(first(one) == 6);
     CHECK(first(one) == 6);
-    one.run({{"x", numbers({1, 2, 3})}});  // another plan
+    one.run({{"x", vector_of({1, 2, 3})}});  // another plan
     CHECK(first(other) == 6);
     CHECK(first(third) == 6);
     CHECK(fills == 1);
@@ -131,7 +128,7 @@ TEST_CASE(
   CHECK(first(later) == 6);
   CHECK(fills == 2);
   Tensor made[1];
-  const Tensor given[] = {numbers({1, 2})};
+  const Tensor given[] = {vector_of({1, 2})};
   for (int i = 0; i < 3; ++i) later.run_in_order(given, made);
   CHECK(made[0].values<float>()[1] == 12);
   CHECK(used == 9);
@@ -140,20 +137,20 @@ TEST_CASE(
 TEST_CASE(
     "packed constants: different packings of one tensor are separate, equal ones are shared") {
   PackedHost host;
-  auto graph = graph_of(host, numbers({1, 2, 3}));
+  auto graph = graph_of(host, vector_of({1, 2, 3}));
   const auto s = graph.find("s"), w = graph.find("w");
   const auto t = graph.add("sum_times", {s, w}, {{"twice", true}}, "t");
   graph.output("z", graph.add("sum_times", {t, w}, {}, "u"));
   Session session(graph);
   CHECK(session.plan({{"x", {2}}}).packed_bytes() == 8);
-  CHECK(session.run({{"x", numbers({1, 2})}}).at("z").values<float>()[1] == 2 * 6 * 12 * 6);
+  CHECK(session.run({{"x", vector_of({1, 2})}}).at("z").values<float>()[1] == 2 * 6 * 12 * 6);
   CHECK(fills == 2);
   CHECK(used == 3);
 }
 
 TEST_CASE("packed constants: counted in the plan, where they are not filled") {
   PackedHost host;
-  const auto graph = graph_of(host, numbers({1, 2, 3}));
+  const auto graph = graph_of(host, vector_of({1, 2, 3}));
   Session session(graph);
   const auto plan = session.plan({{"x", {2}}});
   REQUIRE(plan.steps.size() == 1);
@@ -203,7 +200,7 @@ TEST_CASE(
 
 TEST_CASE("packed constants: writes through an application's handle show") {
   PackedHost host;
-  std::optional<Tensor> handle = numbers({1, 2, 3});
+  std::optional<Tensor> handle = vector_of({1, 2, 3});
   const auto graph = graph_of(host, *handle);
   Session session(graph);
   CHECK(first(session) == 6);
@@ -243,7 +240,7 @@ TEST_CASE("packed constants: writes through an application's handle show") {
 TEST_CASE(
     "packed constants: a handle that existed between two runs may have been written through") {
   PackedHost host;
-  const auto graph = graph_of(host, numbers({1, 2, 3}));
+  const auto graph = graph_of(host, vector_of({1, 2, 3}));
   Session session(graph), same(graph);
   CHECK(first(session) == 6);
   graph.tensor("w").data<float>()[1] = 12;
@@ -260,7 +257,7 @@ TEST_CASE(
 
 TEST_CASE("packed constants: two graphs with one tensor") {
   PackedHost host;
-  std::optional<Tensor> handle = numbers({1, 2, 3});
+  std::optional<Tensor> handle = vector_of({1, 2, 3});
   const auto graph = graph_of(host, *handle), other = graph_of(host, *handle);
   handle.reset();
   Session one(graph), two(other);
@@ -277,8 +274,8 @@ TEST_CASE(
     "packed constants: a training session packs none of the variables it updates; its gradients "
     "pack others") {
   PackedHost host;
-  auto graph = graph_of(host, numbers({1, 2, 3}));
-  const auto w = graph.find("w"), frozen = graph.variable("frozen", numbers({2, 2}));
+  auto graph = graph_of(host, vector_of({1, 2, 3}));
+  const auto w = graph.find("w"), frozen = graph.variable("frozen", vector_of({2, 2}));
   const auto y = graph.add("sum_times", {graph.find("s"), frozen}, {}, "t");
   graph.output("t", y);
   const auto dw = graph.gradient(y, {w})[0];
@@ -295,7 +292,7 @@ TEST_CASE(
   CHECK(plan.packed_bytes() == 4);
   float sum = 6;
   for (int run = 0; run < 3; ++run) {
-    CHECK(session.run({{"x", numbers({1, 2})}}).at("t").values<float>()[0] == 4 * sum);
+    CHECK(session.run({{"x", vector_of({1, 2})}}).at("t").values<float>()[0] == 4 * sum);
     sum += 3 * 4 * 3;  // three weights, each by the gradient 4 (1 + 2)
   }
   CHECK(fills == 1);
@@ -304,7 +301,7 @@ TEST_CASE(
 
 TEST_CASE("packed constants: sessions on several threads fill them once") {
   PackedHost host;
-  const auto graph = graph_of(host, numbers({1, 2, 3}));
+  const auto graph = graph_of(host, vector_of({1, 2, 3}));
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 8; ++i) sessions.push_back(std::make_unique<Session>(graph));
   std::atomic<int> right{0};
@@ -318,7 +315,7 @@ TEST_CASE("packed constants: sessions on several threads fill them once") {
 
 TEST_CASE("packed constants: eager and prepared calls make none") {
   PackedHost host;
-  const Tensor x = numbers({1, 2}), w = numbers({1, 2, 3});
+  const Tensor x = vector_of({1, 2}), w = vector_of({1, 2, 3});
   CHECK(host.call("sum_times", {x, w}).values<float>()[1] == 12);
   auto prepared = host.prepare("sum_times", std::vector{Argument::like(x), Argument::like(w)}, {});
   const Tensor both[] = {x, w};
@@ -344,7 +341,7 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
       {10, "its prepare() has no fill function for slot 1"}};
   for (const auto& row : rows) {
     CAPTURE(row.fault);
-    const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", row.fault}});
+    const auto graph = graph_of(host, vector_of({1, 2, 3}), {{"fault", row.fault}});
     Session session(graph);
     for (int run = 0; run < 2; ++run) {
       const auto failure = failure_of([&] { first(session); });
@@ -357,7 +354,7 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
 
 TEST_CASE("packed constants: insufficient memory is refused before a run") {
   PackedHost host;
-  const auto graph = graph_of(host, numbers({1, 2, 3}), {{"fault", 8}});
+  const auto graph = graph_of(host, vector_of({1, 2, 3}), {{"fault", 8}});
   Session session(graph);
   const auto failure = failure_of([&] { first(session); });
   CHECK(failure.kind == 1);
@@ -388,7 +385,7 @@ TEST_CASE("packed constants: weights of files, initialized ones, and those only 
 
 TEST_CASE("packed constants: a session that trains without updates makes none of its variables") {
   PackedHost host;
-  auto graph = graph_of(host, numbers({1, 2, 3}));
+  auto graph = graph_of(host, vector_of({1, 2, 3}));
   graph.output("dw", graph.gradient(graph.find("s"), {graph.find("w")})[0]);
   Session session(graph, {.training = true});
   CHECK(session.plan({{"x", {2}}}).packed_bytes() == 0);
