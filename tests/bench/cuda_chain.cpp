@@ -5,6 +5,7 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "cuda_kernel.hpp"
 #include "device/block.hpp"
@@ -19,11 +20,7 @@ const std::vector<std::pair<const char*, double>> parameters = {
 
 void session(benchmark::State& state) {
   const TemporaryFolder cache;
-  HostOptions options;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
-  Host host(options);
+  Host host(plugin_options(cache));
   host.add_plugins(built("plugins"));
   Graph graph(host);
   auto value = graph.input("x", f32, {1});

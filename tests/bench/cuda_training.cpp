@@ -7,6 +7,7 @@
 #include <tenon/host/host.hpp>
 #include <tenon/host/trainer.hpp>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "cuda_kernel.hpp"
 #include "kernel_times.hpp"
@@ -98,11 +99,7 @@ void tell_kernels(benchmark::State& state, const Graph& graph, const TrainerOpti
 
 void train_step(benchmark::State& state, Value (*network)(Graph&, Value), const char* device) {
   const TemporaryFolder cache;
-  HostOptions host_options;
-  host_options.search_defaults = false;
-  host_options.trust_writable = true;
-  host_options.cache = cache.path();
-  Host host(host_options);
+  Host host(plugin_options(cache));
   host.add_plugins(built("plugins"));
   Graph graph(host);
   const auto last = network(graph, graph.input("image", f32, {-1, 1, side, side}));

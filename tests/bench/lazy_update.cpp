@@ -13,6 +13,7 @@
 #include <tenon/host/trainer.hpp>
 #include <vector>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 
 using namespace tenon;
@@ -26,11 +27,8 @@ constexpr std::int64_t stored = 100, columns = 8, few = 10'000, many = 10'000'00
 Host& host() {
   static const TemporaryFolder cache;
   static const auto made = [] {
-    HostOptions options;
-    options.search_defaults = false;
-    options.trust_writable = true;
+    auto options = plugin_options(cache);
     options.strict_storage = true;
-    options.cache = cache.path();
     options.threads = 1;
     auto host = std::make_unique<Host>(options);
     host->add_plugins(TENON_TEST_PLUGINS);

@@ -8,6 +8,7 @@
 #include "../plan/buffers.hpp"
 #include "../plan/plan_of.hpp"
 #include "../plan/random_graph.hpp"
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "networks.hpp"
 
@@ -18,10 +19,7 @@ namespace {
 Host& host() {
   static const TemporaryFolder cache;
   static auto made = [] {
-    HostOptions options;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
+    auto options = plugin_options(cache);
     auto host = std::make_unique<Host>(options);
     host->add_plugins(TENON_TEST_PLUGINS);
     host->add<Mix>();

@@ -19,6 +19,7 @@
 #include <tenon/host/tensor_functions.hpp>
 #include <unordered_map>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 
 namespace {
@@ -286,11 +287,8 @@ int main(int count, char** texts) try {
     files.erase(files.begin(), files.begin() + 2);
   }
   const TemporaryFolder cache;
-  tenon::HostOptions options;
+  auto options = plugin_options(cache);
   options.threads = 1;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
   tenon::Host host(options);
   host.add_plugins(TENON_TEST_PLUGINS);
   for (const auto& file : files) {

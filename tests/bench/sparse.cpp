@@ -20,6 +20,7 @@
 #include <tenon/host/session.hpp>
 #include <thread>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "line_exchange.hpp"
 
@@ -103,11 +104,8 @@ Turn turn(Body body) {
 /// Alternates Tenon and Eigen, so that both run under the same load.
 void product(benchmark::State& state, bool transpose) {
   const TemporaryFolder cache;
-  HostOptions options;
-  options.search_defaults = false;
-  options.trust_writable = true;
+  auto options = plugin_options(cache);
   options.strict_storage = true;
-  options.cache = cache.path();
   options.threads = static_cast<int>(state.range(1));
   Host host(options);
   host.add_plugins(TENON_TEST_PLUGINS);

@@ -7,6 +7,7 @@
 #include <tenon/host/trainer.hpp>
 
 #include "../plan/plan_of.hpp"
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "train/training_graphs.hpp"
 
@@ -39,10 +40,7 @@ NamedTensors data(std::int64_t rows) {
 
 void train_step(benchmark::State& state) {
   const TemporaryFolder cache;
-  HostOptions host_options;
-  host_options.search_defaults = false;
-  host_options.trust_writable = true;
-  host_options.cache = cache.path();
+  auto host_options = plugin_options(cache);
   host_options.threads = static_cast<int>(state.range(0));
   Host host(host_options);
   host.add_plugins(TENON_TEST_PLUGINS);

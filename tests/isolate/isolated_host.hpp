@@ -3,6 +3,7 @@
 #include <tenon/host/host.hpp>
 
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,11 +25,8 @@ struct IsolatedHost {
 
  private:
   tenon::HostOptions options(bool isolate, tenon::Isolation limits) const {
-    tenon::HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = 2;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
     options.isolate = std::move(limits);
     options.isolate.all = isolate;
     return options;

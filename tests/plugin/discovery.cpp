@@ -16,10 +16,6 @@ static_assert(!std::is_constructible_v<Catalog, std::shared_ptr<const CatalogInd
 
 namespace {
 
-std::string plain() {
-  return read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "plain.so");
-}
-
 std::string with_byte(const std::string& bytes, std::size_t at, char value) {
   return bytes.substr(0, at) + value + bytes.substr(at + 1);
 }

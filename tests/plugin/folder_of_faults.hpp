@@ -16,6 +16,11 @@ inline const tenon_host& idle_host() {
   return host;
 }
 
+/// The bytes of a valid plugin.
+inline std::string plain() {
+  return read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "plain.so");
+}
+
 class PluginFolder {
  public:
   PluginFolder() {

@@ -28,10 +28,6 @@ std::string marked(std::string bytes, std::uint64_t mark) {
   return bytes;
 }
 
-std::string plain() {
-  return read_bytes(std::filesystem::path(TENON_TEST_FAULTS) / "plain.so");
-}
-
 }  // namespace
 
 TEST_CASE("loading: an operator is loaded on first use") {

@@ -3,6 +3,7 @@
 #include <tenon/host/host.hpp>
 
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 struct StrictHost {
@@ -14,12 +15,9 @@ struct StrictHost {
 
  private:
   tenon::HostOptions options(int threads) const {
-    tenon::HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = threads;
-    options.search_defaults = false;
-    options.trust_writable = true;
     options.strict_storage = true;
-    options.cache = cache.path();
     return options;
   }
 };

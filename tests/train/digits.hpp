@@ -6,6 +6,7 @@
 #include <tenon/host/trainer.hpp>
 #include <utility>
 
+#include "../plugin_options.hpp"
 #include "../temporary_folder.hpp"
 #include "file/array/npy.hpp"
 #include "graph/model.hpp"
@@ -22,12 +23,9 @@ struct DigitsHost {
 
  private:
   tenon::HostOptions options(int threads, bool strict_storage) const {
-    tenon::HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = threads;
     options.strict_storage = strict_storage;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
     return options;
   }
 };

@@ -7,6 +7,7 @@
 
 #include "../check_says.hpp"
 #include "../failure_of.hpp"
+#include "../plugin_options.hpp"
 #include "digits.hpp"
 #include "probe_operators.hpp"
 #include "words.hpp"
@@ -263,10 +264,7 @@ TEST_CASE("micro-batches: a checkpoint stores their number, and another number i
   const auto path = folder / "c.tenon";
   std::vector<std::string> warnings;
   const TemporaryFolder cache;
-  HostOptions host_options;
-  host_options.search_defaults = false;
-  host_options.trust_writable = true;
-  host_options.cache = cache.path();
+  auto host_options = plugin_options(cache);
   host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
   Host host(host_options);
   host.add_plugins(TENON_TEST_PLUGINS);

@@ -5,6 +5,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "../failure_of.hpp"
+#include "../plugin_options.hpp"
 #include "digits.hpp"
 #include "words.hpp"
 
@@ -115,10 +116,7 @@ TEST_CASE(
   std::vector<std::string> warnings;
   const auto values = [&](bool sparse) {
     const TemporaryFolder cache;
-    HostOptions host_options;
-    host_options.search_defaults = false;
-    host_options.trust_writable = true;
-    host_options.cache = cache.path();
+    auto host_options = plugin_options(cache);
     host_options.warn = [&](const std::string& text) { warnings.push_back(text); };
     Host host(host_options);
     host.add_plugins(TENON_TEST_PLUGINS);

@@ -10,6 +10,7 @@
 #include <tenon/host/udf.hpp>
 
 #include "../../plan/plan_of.hpp"
+#include "../../plugin_options.hpp"
 #include "../../temporary_folder.hpp"
 #include "../plus.hpp"
 
@@ -42,11 +43,8 @@ void count(const std::string& name, int times, Work&& work) {
 }
 
 HostOptions options(const TemporaryFolder& cache) {
-  HostOptions options;
+  auto options = plugin_options(cache);
   options.threads = 1;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
   return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/run_program.hpp"
 #include "file/array/npy.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -33,11 +34,7 @@ double furthest(const Tensor& left, const Tensor& right) {
 
 TEST_CASE("version 0.1.0: its plugins load, and its graph gives the same results") {
   const TemporaryFolder cache;
-  tenon::HostOptions options;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
-  tenon::Host host(options);
+  tenon::Host host(plugin_options(cache));
   host.add_plugins(old_files);
   for (const char* name :
        {"quadratic", "fully_connected", "dropout", "csr_times_dense", "cosine", "test_add"})
@@ -61,11 +58,7 @@ TEST_CASE("version 0.1.0: its plugins load, and its graph gives the same results
 TEST_CASE(
     "version 0.1.0: dropout of an old plugin drops its share in training, and nothing otherwise") {
   const TemporaryFolder cache;
-  tenon::HostOptions options;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
-  tenon::Host host(options);
+  tenon::Host host(plugin_options(cache));
   host.add_plugins(old_files / "dropout.so");
   constexpr std::int64_t size = 10000;
   tenon::Graph graph(host);

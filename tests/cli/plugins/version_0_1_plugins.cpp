@@ -14,6 +14,7 @@
 #include <tenon/host/trainer.hpp>
 
 #include "cli/run_program.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -53,11 +54,8 @@ struct OldHost {
 
  private:
   tenon::HostOptions options(bool isolated) {
-    tenon::HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = 2;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
     options.isolate.all = isolated;
     options.warn = [this](const std::string& text) { warnings.push_back(text); };
     return options;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 namespace rewriting {
@@ -25,11 +26,8 @@ struct RewritingHost {
  private:
   static HostOptions options(const TemporaryFolder& cache, std::vector<std::string>& warnings,
                              int threads) {
-    HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = threads;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
     options.warn = [&](const std::string& sentence) { warnings.push_back(sentence); };
     return options;
   }

@@ -8,6 +8,7 @@
 
 #include "built.hpp"
 #include "failure_of.hpp"
+#include "plugin_options.hpp"
 #include "plugins/array.hpp"
 #include "temporary_folder.hpp"
 
@@ -23,11 +24,8 @@ struct PluginHost {
 
  private:
   tenon::HostOptions options(int threads) const {
-    tenon::HostOptions options;
+    auto options = plugin_options(cache);
     options.threads = threads;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
     return options;
   }
 };

@@ -9,6 +9,7 @@
 
 #include "../../../plugins/shared/product/multiply.hpp"
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "plugins/array.hpp"
 #include "temporary_folder.hpp"
 
@@ -17,11 +18,8 @@ namespace {
 using tenon::Tensor;
 
 tenon::HostOptions host_options(int threads, const TemporaryFolder& cache) {
-  tenon::HostOptions options;
+  auto options = plugin_options(cache);
   options.threads = threads;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
   return options;
 }
 

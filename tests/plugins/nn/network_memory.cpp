@@ -5,17 +5,14 @@
 #include "../../bench/networks.hpp"
 #include "../../plan/plan_of.hpp"
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "temporary_folder.hpp"
 
 TEST_CASE(
     "memory of published networks: the largest live set matches the papers' shapes, and the plan "
     "needs no more") {
   const TemporaryFolder cache;
-  tenon::HostOptions options;
-  options.search_defaults = false;
-  options.trust_writable = true;
-  options.cache = cache.path();
-  tenon::Host host(options);
+  tenon::Host host(plugin_options(cache));
   host.add_plugins(built("plugins"));
   const std::map<std::string, std::int64_t> floats = {
       {"MobileNet v1", 112 * 112 * (32 + 64)},  // at the first filters of size 1

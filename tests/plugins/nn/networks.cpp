@@ -10,6 +10,7 @@
 #include <tenon/host/session.hpp>
 
 #include "built.hpp"
+#include "plugin_options.hpp"
 #include "plugins/array.hpp"
 #include "temporary_folder.hpp"
 
@@ -23,16 +24,7 @@ using Weights = std::map<std::string, Doubles>;
 struct NetworkHost {
   TemporaryFolder cache;
   tenon::Host host;
-  NetworkHost() : host(options(cache)) { host.add_plugins(built("plugins")); }
-
- private:
-  static tenon::HostOptions options(const TemporaryFolder& cache) {
-    tenon::HostOptions options;
-    options.search_defaults = false;
-    options.trust_writable = true;
-    options.cache = cache.path();
-    return options;
-  }
+  NetworkHost() : host(plugin_options(cache)) { host.add_plugins(built("plugins")); }
 };
 
 Tensor tensor_of(const Doubles& values, tenon::DType dtype, const tenon::Shape& shape) {
