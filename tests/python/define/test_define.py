@@ -13,12 +13,6 @@ from tenon import ops
 from tenon._define.describe import kind_of
 
 
-@pytest.fixture(autouse=True)
-def host():
-    with tenon.Host(threads=2, seed=5) as made:
-        yield made
-
-
 def test_an_eager_call_computes_and_has_a_signature():
     cosine()
     np.testing.assert_allclose(ops.cosine(X, scale=2.0), 2 * np.cos(X), rtol=1e-15)

@@ -9,12 +9,6 @@ from python_operators import X
 from tenon import ops
 
 
-@pytest.fixture(autouse=True)
-def host():
-    with tenon.Host(threads=2, seed=5) as made:
-        yield made
-
-
 def failing(work):
     @tenon.operator
     class Failing:
@@ -281,7 +275,7 @@ def test_backward_reads_what_it_named_and_not_every_gradient_is_requested():
     np.testing.assert_array_equal(graph(outputs="good", **given).good, X[1, :3])
     with pytest.raises(
         tenon.ExecutionError,
-        match=r"call.left is not available in backward: name it in op.backward_reads\(\)",
+        match=r"call\.left is not available in backward.*op\.backward_reads\(\)",
     ):
         graph(outputs="unread", **given)
     careless = True

@@ -17,12 +17,6 @@ from python_operators import X, cosine
 from tenon import ops
 
 
-@pytest.fixture(autouse=True)
-def host():
-    with tenon.Host(threads=2, seed=5) as made:
-        yield made
-
-
 def test_memory_does_not_grow():
     cosine()
     x = np.ones(4)

@@ -6,12 +6,6 @@ import tenon
 from tenon import ops
 
 
-@pytest.fixture(autouse=True)
-def host():
-    with tenon.Host(threads=2, seed=5) as made:
-        yield made
-
-
 def test_graphs_of_an_older_version_run_on_a_newer_one(tmp_path):
     class Line:
         """a x + d"""
@@ -76,7 +70,7 @@ def test_graphs_of_an_older_version_run_on_a_newer_one(tmp_path):
     newer(6)
     with pytest.raises(
         tenon.Error,
-        match="parameter 'd' is 7, but version 2 of the operator removed it and always computes as for 6",
+        match="parameter 'd' is 7.*version 2 of the operator removed it.*as for 6",
     ):
         tenon.load(tmp_path / "old.tenon")(x=values)
     assert older is not None  # an operator's class must stay alive

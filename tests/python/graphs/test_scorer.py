@@ -150,9 +150,7 @@ def test_a_pack_is_scored_by_its_hash_only_and_gives_the_bits_of_the_program(
     """
     assert python(code) == "[[11.0], [11.0]]\n"
     for open_pack in (tenon.Scorer, tenon.load):
-        with pytest.raises(
-            tenon.FileError, match="its hash must be trusted, but no hash was passed"
-        ):
+        with pytest.raises(tenon.FileError, match="hash must be trusted.*no hash was passed"):
             open_pack(packed)
         with pytest.raises(tenon.UsageError, match="is not a pack's hash"):
             open_pack(packed, trust="yes")
@@ -174,13 +172,9 @@ def test_what_a_batch_lacks_is_said(network):
         scorer({"id": np.arange(3)})
     with pytest.raises(tenon.UsageError, match="the batch has no column 'row'; it has x, id"):
         tenon.Scorer(network, keep="row")(batch())
-    with pytest.raises(
-        TypeError, match="a batch must be a dict of arrays or an Arrow record batch, not ndarray"
-    ):
+    with pytest.raises(TypeError, match="a dict of arrays or an Arrow record batch, not ndarray"):
         scorer(np.ones((2, 2), np.float32))
-    with pytest.raises(
-        tenon.UsageError, match="the graph has the outputs y, positive; select one with Scorer"
-    ):
+    with pytest.raises(tenon.UsageError, match="outputs y, positive; select one with Scorer"):
         scorer.columns(batch()["x"])
     with pytest.raises(tenon.UsageError, match="the graph has the inputs x, but got 2 columns"):
         scorer.columns(batch()["x"], batch()["x"])
