@@ -23,16 +23,16 @@ struct Joint {
   int begin, split, end;
 };
 
-/// Elements [begin, end) that this rank shares with `peer` when their groups join: it keeps [keep,
-/// kept_end) and sends the rest.
+/// Elements [begin, end) that this rank and `peer` reduce when their groups join: this rank reduces
+/// [own_begin, own_end) and sends the rest to the peer.
 struct Share {
   int peer;
-  std::int64_t begin, end, kept_begin, kept_end;
+  std::int64_t begin, end, own_begin, own_end;
 
-  std::int64_t kept_count() const { return kept_end - kept_begin; }
-  std::int64_t sent_count() const { return end - begin - kept_count(); }
+  std::int64_t own_count() const { return own_end - own_begin; }
+  std::int64_t sent_count() const { return end - begin - own_count(); }
   std::int64_t sent_begin() const {
-    return kept_begin == begin ? kept_end : begin;
+    return own_begin == begin ? own_end : begin;
   }  ///< first element that it sends
 };
 
@@ -124,14 +124,14 @@ void reduce_scatter_segments(const TreePlan& plan, Exchange&& exchange, Add&& ad
     std::int64_t at = 0;
     for (const auto& share : shares) {
       messages.push_back(
-          {share.peer, share.sent_begin(), share.sent_count(), true, at, share.kept_count()});
-      at += share.kept_count();
+          {share.peer, share.sent_begin(), share.sent_count(), true, at, share.own_count()});
+      at += share.own_count();
     }
     exchange(messages);
     at = 0;
     for (const auto& share : shares) {
-      add(share.kept_begin, at, share.kept_count(), plan.is_left(plan.joints()[joint]));
-      at += share.kept_count();
+      add(share.own_begin, at, share.own_count(), plan.is_left(plan.joints()[joint]));
+      at += share.own_count();
     }
   }
 }
@@ -144,8 +144,8 @@ void all_reduce_segments(const TreePlan& plan, Exchange&& exchange, Add&& add) {
   for (auto shares = plan.shares().rbegin(); shares != plan.shares().rend(); ++shares) {
     messages.clear();
     for (const auto& share : *shares)
-      messages.push_back({share.peer, share.kept_begin, share.kept_count(), false,
-                          share.sent_begin(), share.sent_count()});
+      messages.push_back({share.peer, share.own_begin, share.own_count(), false, share.sent_begin(),
+                          share.sent_count()});
     exchange(messages);
   }
 }

@@ -31,8 +31,8 @@ struct CastStorageCuda : tenon::detail::CastStorage {
     const auto count = data.dim(0);
     const conversions::Rows<T> rows{data.data(), count, count == 0 ? 0 : data.size() / count,
                                     nullptr};
-    storage == tenon::Storage::csr ? conversions::to_csr(call, rows, count)
-                                   : conversions::keep_rows(call, rows);
+    storage == tenon::Storage::csr ? conversions::csr_from_dense(call, rows, count)
+                                   : conversions::rows_from_dense(call, rows);
   }
 
   template <class T>
@@ -41,18 +41,19 @@ struct CastStorageCuda : tenon::detail::CastStorage {
     if (storage == tenon::Storage::row_sparse) return conversions::rows_from_csr(call, data);
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
-    conversions::unpack_rows(call, data, to);
+    conversions::expand_rows(call, data, to);
   }
 
   template <class T>
   void from_rows(const tenon::Call& call) const {
     const auto data = call.row_sparse<T>(0);
     const conversions::Rows<T> rows{data.values, data.rows, data.row_size, data.row_ids};
-    if (storage == tenon::Storage::csr) return conversions::to_csr(call, rows, data.total_rows);
+    if (storage == tenon::Storage::csr)
+      return conversions::csr_from_dense(call, rows, data.total_rows);
     T* const to = call.output<T>(0).data();
     tenon::gpu::clear(call, to, call.input_bytes(0));
     for_each_row(call, data.rows, data.row_size,
-                 conversions::PutRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
+                 conversions::ScatterRow<T>{rows, to, data.total_rows, tenon::gpu::Fault(call)});
   }
 };
 TENON_KERNEL(cast_storage, cuda, CastStorageCuda)

@@ -22,7 +22,7 @@ TENON_FN bool is_zero(T value) {
     return value == T(0);
 }
 
-/// Rows of a matrix in memory and their indices in the whole matrix; null ids: all rows.
+/// Dense rows and their indices in a matrix. If `ids` is null, row i has index i.
 template <class T>
 struct Rows {
   const T* values;
@@ -62,29 +62,29 @@ struct PackRow {
     Index to = out.row_starts[id];
     for (Index first = 0; first < rows.size; first += block_threads) {
       const Index j = first + block.thread();
-      const bool keep = j < rows.size && !is_zero(rows.values[row * rows.size + j]);
-      Index together = 0;
-      const Index others = block.exclusive_sum(Index(keep), together);
-      if (keep) {
-        out.columns_of[to + others] = j;
-        out.values[to + others] = rows.values[row * rows.size + j];
+      const bool nonzero = j < rows.size && !is_zero(rows.values[row * rows.size + j]);
+      Index chunk_count = 0;
+      const Index offset = block.exclusive_sum(Index(nonzero), chunk_count);
+      if (nonzero) {
+        out.columns_of[to + offset] = j;
+        out.values[to + offset] = rows.values[row * rows.size + j];
       }
-      to += together;
+      to += chunk_count;
     }
   }
 };
 
-struct Number {
+struct Count {
   const Index* numbers;
   TENON_FN Index operator()(Index i) const { return numbers[i]; }
 };
-struct NotZero {
+struct IsNonzero {
   const Index* numbers;
   TENON_FN Index operator()(Index i) const { return numbers[i] != 0; }
 };
 
-/// Counts the nonzeros of `total` rows into `counts`, which is part of scratch of at least
-/// row_scratch(total).
+/// Counts the nonzeros of `total` rows into `counts`, the start of scratch memory of at least
+/// row_scratch(total) elements.
 template <class T>
 void count_rows(const tenon::Call& call, const Rows<T>& rows, Index total, Index* counts) {
   tenon::gpu::clear(call, counts, static_cast<std::size_t>(total) * sizeof(Index));
@@ -97,22 +97,22 @@ inline Index row_scratch(Index rows) {
   return 2 * rows + 1 + tenon::gpu::scan_scratch(rows);
 }
 
-/// Writes a csr result with `total` rows from the given rows.
+/// Writes a csr result of `total` rows: the nonzeros of `rows`, and no elements in other rows.
 template <class T>
-void to_csr(const tenon::Call& call, const Rows<T>& rows, Index total) {
+void csr_from_dense(const tenon::Call& call, const Rows<T>& rows, Index total) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(total));
   Index *const counts = scratch.data(), *const starts = counts + total;
   count_rows(call, rows, total, counts);
-  tenon::gpu::scan(call, total, Number{counts}, starts, starts + total + 1);
+  tenon::gpu::scan(call, total, Count{counts}, starts, starts + total + 1);
   const auto out = call.allocate_csr<T>(0, tenon::gpu::wait_for(call, starts + total));
   tenon::gpu::copy(call, out.row_starts, starts,
                    static_cast<std::size_t>(total + 1) * sizeof(Index));
   tenon::gpu::for_each_block(call, rows.count, PackRow<T>{rows, out, total});
 }
 
-/// Copies a row with a nonzero count to its position among such rows.
+/// Copies a row that has nonzeros to its position among such rows.
 template <class T>
-struct KeepRow {
+struct CopyNonzeroRow {
   Rows<T> rows;
   const Index *counts, *offsets;
   tenon::RowSparseOut<T> out;
@@ -128,18 +128,18 @@ struct KeepRow {
 
 /// Writes a row_sparse result of the rows of a dense tensor that have nonzeros.
 template <class T>
-void keep_rows(const tenon::Call& call, const Rows<T>& rows) {
+void rows_from_dense(const tenon::Call& call, const Rows<T>& rows) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(rows.count));
   Index *const counts = scratch.data(), *const offsets = counts + rows.count;
   count_rows(call, rows, rows.count, counts);
-  tenon::gpu::scan(call, rows.count, NotZero{counts}, offsets, offsets + rows.count + 1);
+  tenon::gpu::scan(call, rows.count, IsNonzero{counts}, offsets, offsets + rows.count + 1);
   const auto out = call.allocate_row_sparse<T>(0, tenon::gpu::wait_for(call, offsets + rows.count));
-  for_each_row(call, rows.count, rows.size, KeepRow<T>{rows, counts, offsets, out});
+  for_each_row(call, rows.count, rows.size, CopyNonzeroRow<T>{rows, counts, offsets, out});
 }
 
 /// Copies stored rows to their positions in a dense tensor.
 template <class T>
-struct PutRow {
+struct ScatterRow {
   Rows<T> rows;
   T* to;
   Index total;
@@ -153,10 +153,10 @@ struct PutRow {
   }
 };
 
-/// Expands rows of a csr matrix to dense rows. With `offsets`, only rows with stored elements are
-/// written, contiguously and with their indices.
+/// Expands rows of a csr matrix to dense rows. If `offsets` is not null, a row that stores elements
+/// goes to row offsets[row], its index goes to `row_ids`, and other rows are left out.
 template <class T>
-struct UnpackRow {
+struct ExpandRow {
   tenon::Csr<const T> from;
   T* to;
   const Index* offsets;
@@ -175,15 +175,15 @@ struct UnpackRow {
 };
 
 template <class T>
-void unpack_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to,
+void expand_rows(const tenon::Call& call, const tenon::Csr<const T>& from, T* to,
                  const Index* offsets = nullptr, Index* row_ids = nullptr) {
   const Index length = from.nnz / std::max<Index>(from.rows, 1);
   for_each_row(call, from.rows, std::max<Index>(length, 32),
-               UnpackRow<T>{from, to, offsets, row_ids, tenon::gpu::Fault(call)});
+               ExpandRow<T>{from, to, offsets, row_ids, tenon::gpu::Fault(call)});
 }
 
 template <class T>
-struct StoresAny {
+struct HasElements {
   tenon::Csr<const T> from;
   TENON_FN Index operator()(Index row) const {
     return from.row_starts[row + 1] > from.row_starts[row];
@@ -194,12 +194,12 @@ template <class T>
 void rows_from_csr(const tenon::Call& call, const tenon::Csr<const T>& from) {
   const tenon::gpu::Scratch<Index> scratch(call, row_scratch(from.rows));
   Index* const offsets = scratch.data();
-  tenon::gpu::scan(call, from.rows, StoresAny<T>{from}, offsets, offsets + from.rows + 1);
+  tenon::gpu::scan(call, from.rows, HasElements<T>{from}, offsets, offsets + from.rows + 1);
   const Index nonzero_rows = tenon::gpu::wait_for(call, offsets + from.rows);
   const auto out = call.allocate_row_sparse<T>(0, nonzero_rows);
   tenon::gpu::clear(call, out.values,
                     static_cast<std::size_t>(nonzero_rows * from.columns) * sizeof(T));
-  unpack_rows(call, from, out.values, offsets, out.row_ids);
+  expand_rows(call, from, out.values, offsets, out.row_ids);
 }
 
 }  // namespace conversions

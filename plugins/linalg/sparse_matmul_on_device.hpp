@@ -81,7 +81,7 @@ struct ColumnTimesDense {
   }
 };
 
-struct StoresAny {
+struct HasElements {
   const std::int64_t* row_starts;
 
   TENON_FN std::int64_t operator()(std::int64_t row) const {
@@ -97,7 +97,7 @@ struct ListRows {
   TENON_FN void operator()(std::int64_t row) const {
     if (!offsets)
       row_ids[row] = row;
-    else if (StoresAny{row_starts}(row))
+    else if (HasElements{row_starts}(row))
       row_ids[offsets[row]] = row;
   }
 };
@@ -155,7 +155,7 @@ class MatmulOnDevice : ProductLayout<T> {
     const tenon::gpu::Scratch<std::int64_t> scratch(
         call_, matrix.rows + 1 + tenon::gpu::scan_scratch(matrix.rows));
     auto* const offsets = scratch.data();
-    tenon::gpu::scan(call_, matrix.rows, StoresAny{matrix.row_starts}, offsets,
+    tenon::gpu::scan(call_, matrix.rows, HasElements{matrix.row_starts}, offsets,
                      offsets + matrix.rows + 1);
     const auto out =
         call_.allocate_row_sparse<T>(output, tenon::gpu::wait_for(call_, offsets + matrix.rows));

@@ -5,18 +5,18 @@
 #include <tenon/operator.hpp>
 #include <type_traits>
 
-/// The type in which numbers of type T are computed.
+/// The type in which numbers of type T are computed: half-precision types have no arithmetic.
 template <class T>
 using Plain = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// Returns a number in [0, 1) with 53 random bits, from two words.
+/// Returns a number in [0, 1) with 53 random bits, from two 32-bit random words.
 TENON_FN inline double uniform53(const std::uint32_t* words) {
   const auto high = std::uint64_t{words[0]} >> 5, low = std::uint64_t{words[1]} >> 6;
   return static_cast<double>(high << 26 | low) * 0x1p-53;
 }
 
-/// Returns a * b + c * d with the same bits everywhere: nvcc would fuse the multiplication and
-/// addition into an FMA.
+/// Returns a * b + c * d, bit-identical on the CPU and in CUDA, where nvcc would contract it to an
+/// FMA.
 TENON_FN inline double sum_of_products(double a, double b, double c, double d) {
 #if defined(__CUDA_ARCH__)
   return __dadd_rn(__dmul_rn(a, b), __dmul_rn(c, d));
@@ -25,7 +25,7 @@ TENON_FN inline double sum_of_products(double a, double b, double c, double d) {
 #endif
 }
 
-/// Number of T that Make generates from each block of four random words.
+/// The number of elements of type T that Make computes from the four random words of a block.
 template <class T>
 inline constexpr int per_block = std::is_same_v<T, double> ? 2 : 4;
 
@@ -66,7 +66,7 @@ struct Draw : tenon::Operator {
     op.uses_random();
   }
 
-  /// ONNX leaves the numbers that a seed gives to the implementation, so its seed is ignored.
+  /// ONNX does not define which numbers follow from a seed, so its seed is ignored.
   static constexpr auto describe_onnx(auto form) {
     return form.attribute("shape", "shape")
         .attribute("dtype", "dtype")

@@ -3,8 +3,8 @@
 
 #include "draw.hpp"
 
-/// Returns a number in [0, 1) with as many random bits as T holds below 1: with more, rounding to T
-/// could give 1.
+/// Returns a number in [0, 1) with as many random bits as T's significand has: with more, the
+/// result could round to 1.
 template <class T>
 TENON_FN double random_fraction(const std::uint32_t* words) {
   if constexpr (std::is_same_v<T, double>) {
@@ -18,14 +18,14 @@ TENON_FN double random_fraction(const std::uint32_t* words) {
 template <class T>
 struct UniformNumbers {
   double low, high;
-  T last;  ///< largest T below high
+  T max_value;  ///< largest T below high
 
   TENON_FN void operator()(const std::uint32_t* words, T* numbers) const {
     for (int n = 0; n < per_block<T>; ++n) {
       const double u = random_fraction<T>(words + n * (4 / per_block<T>));
       const auto value =
           static_cast<T>(static_cast<Plain<T>>(sum_of_products(low, 1 - u, high, u)));
-      numbers[n] = Plain<T>(value) < Plain<T>(last) ? value : last;
+      numbers[n] = Plain<T>(value) < Plain<T>(max_value) ? value : max_value;
     }
   }
 };

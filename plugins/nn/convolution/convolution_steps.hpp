@@ -11,8 +11,8 @@
 #include "onednn/step.hpp"
 #include "shared/window_partition.hpp"
 
-/// The configuration of a convolution: sizes, the layouts of the tensors, and the type to which
-/// factors are rounded. All tensors and sums are f32.
+/// The configuration of a convolution: sizes, the layouts of the tensors, and the type to which the
+/// operands are rounded. Tensors and accumulators are f32.
 struct ConvolutionShape {
   tenon::Shape data, output;
   bool bias = false;
@@ -31,8 +31,8 @@ class ConvolutionPrimitives {
         groups_(groups),
         data_(shape.data.begin(), shape.data.end()),
         output_(shape.output.begin(), shape.output.end()) {
-    onednn::require_countable(shape.data, "data");
-    onednn::require_countable(shape.output, "output");
+    onednn::require_int32_sizes(shape.data, "data");
+    onednn::require_int32_sizes(shape.output, "output");
     if (groups > 1) weights_ = {groups};
     weights_.insert(weights_.end(), {output_[1] / groups, data_[1] / groups});
     for (int i = 0; i < window.axes; ++i) {
@@ -40,16 +40,16 @@ class ConvolutionPrimitives {
       weights_.push_back(window.kernel[axis]);
       stride_.push_back(window.stride[axis]);
       dilate_.push_back(window.dilate[axis] - 1);  // oneDNN counts the gaps between taps
-      before_.push_back(window.pad[axis]);
+      pad_before_.push_back(window.pad[axis]);
       const auto left = (output_[axis + 2] - 1) * window.stride[axis] + window.reach(i) -
                         data_[axis + 2] - window.pad[axis];
-      after_.push_back(
+      pad_after_.push_back(
           std::max<std::int64_t>(left, 0));  // the stride may leave a remainder of data
     }
   }
 
   onednn::Desc weights() const { return onednn::plain(weights_); }
-  /// Dimensions of the weights of `filters` filters, if there are no groups, or of all.
+  /// Dimensions of the weights of `filters` filters; with groups, of all.
   onednn::Dims weights_of(std::int64_t filters) const {
     auto dims = weights_;
     if (filters < output_[1]) dims[0] = filters;
@@ -77,23 +77,23 @@ class ConvolutionPrimitives {
     const auto first = output_offset(chunk);
     const bool plain = shape_.output_layout == onednn::Layout::plain,
                all_filters = chunk.filters == output_[1];
-    const auto sample =
-        chunk.rows * (plain ? strides[2] : strides[2] / output_[1]);  // of one filter
+    // output positions of one filter in one sample
+    const auto positions = chunk.rows * (plain ? strides[2] : strides[2] / output_[1]);
     if (all_filters && chunk.rows == output_[2]) return body(first, chunk.samples * strides[0]);
     for (std::int64_t i = 0; i < chunk.samples; ++i) {
       const auto begin = first + i * strides[0];
       if (!plain && all_filters)
-        body(begin, sample * output_[1]);
+        body(begin, positions * output_[1]);
       else if (plain)
         for (std::int64_t filter = 0; filter < chunk.filters; ++filter)
-          body(begin + filter * strides[1], sample);
+          body(begin + filter * strides[1], positions);
       else
-        for (std::int64_t position = 0; position < sample; ++position)
+        for (std::int64_t position = 0; position < positions; ++position)
           body(begin + position * output_[1], chunk.filters);
     }
   }
 
-  /// Ports: data, weight, output and, if there is one, bias.
+  /// The step's ports are data, weight, output and, if there is one, bias.
   ConvolutionPrimitive forward(const WindowChunk& chunk, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
@@ -114,46 +114,47 @@ class ConvolutionPrimitives {
     }
   }
 
-  /// Ports: output gradient, weight, data gradient.
+  /// The step's ports are the output gradient, weight and data gradient.
   onednn::Step backward_data(const WindowChunk& chunk, const onednn::Desc& weights) const {
     using Backward = dnnl::convolution_backward_data;
     const auto data = data_of(chunk), output = output_of(chunk);
     const Backward::desc op_desc(algorithm, onednn::any(data), weights, any_factor(output), stride_,
-                                 dilate_, before_, after_);
-    const Backward::primitive_desc made(op_desc, onednn::with_own_scratchpad(), onednn::cpu(),
-                                        hint(data, weights_, output));
-    return {Backward(made),
-            made.scratchpad_desc(),
-            {{DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout),
-              made.diff_dst_desc()},
-             {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-             {DNNL_ARG_DIFF_SRC, user_desc(data_, data, shape_.data_layout), made.diff_src_desc(),
-              true}}};
+                                 dilate_, pad_before_, pad_after_);
+    const Backward::primitive_desc pd(op_desc, onednn::with_user_scratchpad(), onednn::cpu(),
+                                      hint(data, weights_, output));
+    return {
+        Backward(pd),
+        pd.scratchpad_desc(),
+        {{DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout), pd.diff_dst_desc()},
+         {DNNL_ARG_WEIGHTS, pd.weights_desc(), pd.weights_desc()},
+         {DNNL_ARG_DIFF_SRC, user_desc(data_, data, shape_.data_layout), pd.diff_src_desc(),
+          true}}};
   }
 
-  /// Ports: data, output gradient, weight gradient (in the primitive's layout, or plain) and, with
-  /// a bias, bias gradient.
+  /// The step's ports are data, the output gradient, the weight gradient (plain if `to_plain`, else
+  /// in the primitive's layout) and, with a bias, the bias gradient.
   onednn::Step backward_weights(const WindowChunk& chunk, const onednn::Desc& weights,
                                 bool to_plain) const {
     using Backward = dnnl::convolution_backward_weights;
     const auto data = data_of(chunk), output = output_of(chunk);
     const auto any_data = any_factor(data), any_output = any_factor(output),
                bias = onednn::plain({chunk.filters});
-    const auto op_desc = shape_.bias ? Backward::desc(algorithm, any_data, weights, bias,
-                                                      any_output, stride_, dilate_, before_, after_)
-                                     : Backward::desc(algorithm, any_data, weights, any_output,
-                                                      stride_, dilate_, before_, after_);
-    const Backward::primitive_desc made(op_desc, onednn::with_own_scratchpad(), onednn::cpu(),
-                                        hint(data, weights.dims(), output));
-    const auto weight_layout = made.diff_weights_desc();
+    const auto op_desc = shape_.bias
+                             ? Backward::desc(algorithm, any_data, weights, bias, any_output,
+                                              stride_, dilate_, pad_before_, pad_after_)
+                             : Backward::desc(algorithm, any_data, weights, any_output, stride_,
+                                              dilate_, pad_before_, pad_after_);
+    const Backward::primitive_desc pd(op_desc, onednn::with_user_scratchpad(), onednn::cpu(),
+                                      hint(data, weights.dims(), output));
+    const auto weight_layout = pd.diff_weights_desc();
     std::vector<onednn::Port> ports{
-        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), made.src_desc()},
-        {DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout), made.diff_dst_desc()},
+        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), pd.src_desc()},
+        {DNNL_ARG_DIFF_DST, user_desc(output_, output, shape_.output_layout), pd.diff_dst_desc()},
         {DNNL_ARG_DIFF_WEIGHTS, to_plain ? onednn::plain(weight_layout.dims()) : weight_layout,
          weight_layout, true}};
     if (shape_.bias)
-      ports.push_back({DNNL_ARG_DIFF_BIAS, made.diff_bias_desc(), made.diff_bias_desc(), true});
-    return {Backward(made), made.scratchpad_desc(), ports};
+      ports.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), pd.diff_bias_desc(), true});
+    return {Backward(pd), pd.scratchpad_desc(), ports};
   }
 
  private:
@@ -167,10 +168,10 @@ class ConvolutionPrimitives {
                                           stride_[i], dilate_[i] + 1, before};
     };
     return {chunk, data_[1], output_[1], axis(0, chunk.data_rows, chunk.rows, chunk.before),
-            axis(1, data_[3], output_[3], before_[1])};
+            axis(1, data_[3], output_[3], pad_before_[1])};
   }
 
-  /// Descriptor of a factor in any layout.
+  /// Descriptor of an operand in any layout, in the type to which operands are rounded.
   onednn::Desc any_factor(const onednn::Dims& dims) const {
     return onednn::any(dims, shape_.rounded);
   }
@@ -198,25 +199,25 @@ class ConvolutionPrimitives {
     return {chunk, onednn::Type::f32, onednn::strides_of(whole, layout)};
   }
 
-  onednn::Step forward_step(const WindowChunk& chunk, const Description& made) const {
+  onednn::Step forward_step(const WindowChunk& chunk, const Description& pd) const {
     const auto data = data_of(chunk), output = output_of(chunk);
     const auto user_output = user_desc(output_, output, shape_.output_layout);
     std::vector<onednn::Port> ports{
-        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), made.src_desc()},
-        {DNNL_ARG_WEIGHTS, made.weights_desc(), made.weights_desc()},
-        {DNNL_ARG_DST, user_output, made.dst_desc(), true}};
-    if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, made.bias_desc(), made.bias_desc()});
-    return {dnnl::convolution_forward(made), made.scratchpad_desc(), ports};
+        {DNNL_ARG_SRC, user_desc(data_, data, shape_.data_layout), pd.src_desc()},
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), pd.weights_desc()},
+        {DNNL_ARG_DST, user_output, pd.dst_desc(), true}};
+    if (shape_.bias) ports.push_back({DNNL_ARG_BIAS, pd.bias_desc(), pd.bias_desc()});
+    return {dnnl::convolution_forward(pd), pd.scratchpad_desc(), ports};
   }
 
-  /// layout: none: the one that oneDNN prefers.
+  /// Describes the forward pass. Without `layout`, oneDNN chooses one.
   Description description(const WindowChunk& chunk, const onednn::Desc& weights,
                           std::optional<onednn::Layout> layout) const {
     const auto data = data_of(chunk), output = output_of(chunk);
     const auto desc = [&](const onednn::Dims& dims, onednn::Type type) {
       return layout ? onednn::dense(dims, *layout, type) : onednn::any(dims, type);
     };
-    auto before = before_, after = after_;
+    auto before = pad_before_, after = pad_after_;
     before[0] = chunk.before;
     after[0] = chunk.after;
     const auto kind = convolution_choice::prefers_training(output_[1], output_.back())
@@ -224,16 +225,16 @@ class ConvolutionPrimitives {
                           : dnnl::prop_kind::forward_inference;
     return {forward_desc(kind, desc(data, shape_.rounded), weights, desc(output, onednn::Type::f32),
                          before, after),
-            onednn::with_own_scratchpad(), onednn::cpu()};
+            onednn::with_user_scratchpad(), onednn::cpu()};
   }
 
   /// The forward primitive that oneDNN requires as a hint for the backward passes.
   Description hint(const onednn::Dims& data, const onednn::Dims& weights,
                    const onednn::Dims& output) const {
     constexpr auto kind = dnnl::prop_kind::forward_training;
-    return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output), before_,
-                         after_),
-            onednn::with_own_scratchpad(), onednn::cpu()};
+    return {forward_desc(kind, any_factor(data), any_factor(weights), onednn::any(output),
+                         pad_before_, pad_after_),
+            onednn::with_user_scratchpad(), onednn::cpu()};
   }
 
   dnnl::convolution_forward::desc forward_desc(dnnl::prop_kind kind, const onednn::Desc& data,
@@ -251,5 +252,5 @@ class ConvolutionPrimitives {
 
   ConvolutionShape shape_;
   std::int64_t groups_;
-  onednn::Dims data_, weights_, output_, stride_, dilate_, before_, after_;
+  onednn::Dims data_, weights_, output_, stride_, dilate_, pad_before_, pad_after_;
 };

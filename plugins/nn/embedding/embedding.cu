@@ -88,7 +88,7 @@ struct IsFirst {
   TENON_FN std::int64_t operator()(std::int64_t i) const { return uses.first(i); }
 };
 
-struct PutRow {
+struct StoreRowId {
   Uses uses;
   const std::int64_t* offsets;
   std::int64_t* row_ids;
@@ -141,7 +141,7 @@ struct EmbeddingCuda : Embedding {
     const auto used = tenon::gpu::wait_for(call, offsets + uses.count);
     tenon::visit<tenon::floating>(call.input_type(1).dtype, [&]<class T>() {
       const auto out = call.allocate_row_sparse<T>(1, used);
-      tenon::gpu::for_each(call, uses.count, PutRow{uses, offsets, out.row_ids});
+      tenon::gpu::for_each(call, uses.count, StoreRowId{uses, offsets, out.row_ids});
       const T* const dy = call.output_grad<T>(0).data();
       const SumOfUses<T> body{uses, out.row_ids, output_dim, dy, out.values, tenon::Write::to};
       for_each_row(call, used, output_dim, body);

@@ -110,8 +110,8 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
     const BlockSums sums = BlockSums::of(1, samples);
     const auto scratch_terms =
         static_cast<std::size_t>(samples) + sums.bytes<double>() / sizeof(double);
-    const bool together = loss && !each;
-    double* const terms = together ? call.workspace<double>(scratch_terms) : nullptr;
+    const bool reduced = loss && !each;
+    double* const terms = reduced ? call.workspace<double>(scratch_terms) : nullptr;
     const Sample<T> body{x.data(),
                          IndexReader::of(call, 1),
                          tenon::gpu::Fault(call),
@@ -122,7 +122,7 @@ struct SoftmaxCrossEntropyCuda : SoftmaxCrossEntropy {
                          call.write(0),
                          call.write(1)};
     for_each_group(call, samples, classes, false, body);
-    if (together)
+    if (reduced)
       sum_by_blocks(call, sums, Terms{terms}, StoreSum<T>{loss, call.write(0), weight(samples)},
                     terms + samples);
   }

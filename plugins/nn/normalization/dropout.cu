@@ -5,20 +5,20 @@
 
 namespace {
 
-/// Null if mask or output are not requested.
+/// `mask` or `output` is null if it is not requested.
 struct Drop {
   const float* data;
   float *output, *mask;
   tenon::Random random;
   float p,
-      kept_scale;  // scale of retained elements, computed on the host, because a device's division
-                   // may round differently
+      inverse_keep_prob;  // 1 / (1 - p), computed on the host: a device's division may round
+                          // differently
   bool drop;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const float scale = !drop                                               ? 1.f
                         : random.uniform(static_cast<std::uint64_t>(i)) < p ? 0.f
-                                                                            : kept_scale;
+                                                                            : inverse_keep_prob;
     if (mask) mask[i] = scale;
     if (output) output[i] = data[i] * scale;
   }

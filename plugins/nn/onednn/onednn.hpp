@@ -87,8 +87,9 @@ inline Desc any(const Dims& dims, Type type = Type::f32) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
-/// oneDNN's kernels use int indices in places, without overflow checks.
-inline void require_countable(const tenon::Shape& shape, std::string_view name) {
+/// Throws Error if a sample has too many elements for oneDNN: some of its kernels compute indices in
+/// 32 bits without checking for overflow.
+inline void require_int32_sizes(const tenon::Shape& shape, std::string_view name) {
   std::int64_t sample = 1;
   for (int axis = 1; axis < shape.rank(); ++axis)
     if (__builtin_mul_overflow(sample, shape[axis], &sample) ||
@@ -97,7 +98,7 @@ inline void require_countable(const tenon::Shape& shape, std::string_view name) 
                          " exceeds oneDNN's limit of 2147483647 elements");
 }
 
-inline dnnl::primitive_attr with_own_scratchpad() {
+inline dnnl::primitive_attr with_user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(
       dnnl::scratchpad_mode::user);  // the library's own scratchpad is not thread-safe

@@ -11,7 +11,7 @@ class Reorder {
   Reorder() = default;
   Reorder(const Desc& from, const Desc& to) : from_(from), to_(to), needed_(from != to) {
     if (!needed_) return;
-    const dnnl::reorder::primitive_desc description(cpu(), from, cpu(), to, with_own_scratchpad());
+    const dnnl::reorder::primitive_desc description(cpu(), from, cpu(), to, with_user_scratchpad());
     scratchpad_ = description.scratchpad_desc();
     primitive_ = dnnl::reorder(description);
   }

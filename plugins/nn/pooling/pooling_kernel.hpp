@@ -24,7 +24,7 @@ class PoolingKernel {
         layout_(shape.layout),
         data_(shape.data.begin(), shape.data.end()),
         output_(shape.output.begin(), shape.output.end()) {
-    onednn::require_countable(shape.data, "data");
+    onednn::require_int32_sizes(shape.data, "data");
     for (int i = 0; i < window.axes; ++i) {
       const auto axis = static_cast<std::size_t>(i);
       kernel_.push_back(window.kernel[axis]);
@@ -108,7 +108,7 @@ class PoolingKernel {
     return {dnnl::pooling_forward::desc(kind, algorithm_, onednn::dense(data, layout_),
                                         onednn::dense(output, layout_), stride_, kernel_, before,
                                         after),
-            onednn::with_own_scratchpad(), onednn::cpu()};
+            onednn::with_user_scratchpad(), onednn::cpu()};
   }
 
   /// Ports: data, output.
@@ -133,7 +133,7 @@ class PoolingKernel {
     const Backward::primitive_desc made(
         Backward::desc(algorithm_, batch_of(samples, data_), batch_of(samples, output_), stride_,
                        kernel_, before_, after_),
-        onednn::with_own_scratchpad(), onednn::cpu(),
+        onednn::with_user_scratchpad(), onednn::cpu(),
         description(whole_samples(samples), dnnl::prop_kind::forward_training));
     const std::vector<onednn::Port> ports{
         {DNNL_ARG_DIFF_DST, made.diff_dst_desc(), made.diff_dst_desc()},

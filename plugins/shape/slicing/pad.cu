@@ -5,14 +5,15 @@
 
 namespace {
 
-/// One axis, and the positions in y to which an element of x is copied.
+/// The size of one axis of x, and the padding around it.
 struct PaddedAxis {
   std::int64_t before, size, after;
 
   TENON_FN std::int64_t padded() const { return before + size + after; }
 };
 
-/// Positions in ascending order: low, high, low + period, high + period, ... `count` of them.
+/// The positions along an axis of y to which an element of x is copied, in ascending order: low,
+/// high, low + period, high + period ...
 struct PaddedPositions {
   std::int64_t low, high, period, count;
 
@@ -26,17 +27,19 @@ TENON_FN PaddedPositions range(std::int64_t first, std::int64_t last) {
 }
 
 TENON_FN PaddedPositions positions_of(PadMode mode, const PaddedAxis& axis, std::int64_t at) {
-  const auto own = axis.before + at, end = axis.padded();
-  if (mode == PadMode::constant) return range(own, own);
+  const auto direct = axis.before + at, end = axis.padded();
+  if (mode == PadMode::constant) return range(direct, direct);
   if (mode == PadMode::edge || axis.size == 1)
-    return range(at == 0 ? 0 : own, at == axis.size - 1 ? end - 1 : own);
-  const auto period = 2 * (axis.size - 1), one = own % period,
-             other = (axis.before + period - at) % period;
-  if (one == other) return {one, one + period, 2 * period, (end - 1 - one) / period + 1};
-  const auto low = one < other ? one : other, high = one < other ? other : one;
-  const auto lows = low < end ? (end - 1 - low) / period + 1 : 0,
-             highs = high < end ? (end - 1 - high) / period + 1 : 0;
-  return {low, high, period, lows + highs};
+    return range(at == 0 ? 0 : direct, at == axis.size - 1 ? end - 1 : direct);
+  const auto period = 2 * (axis.size - 1), direct_phase = direct % period,
+             mirrored_phase = (axis.before + period - at) % period;
+  if (direct_phase == mirrored_phase)
+    return {direct_phase, direct_phase + period, 2 * period, (end - 1 - direct_phase) / period + 1};
+  const auto low = direct_phase < mirrored_phase ? direct_phase : mirrored_phase,
+             high = direct_phase < mirrored_phase ? mirrored_phase : direct_phase;
+  const auto low_count = low < end ? (end - 1 - low) / period + 1 : 0,
+             high_count = high < end ? (end - 1 - high) / period + 1 : 0;
+  return {low, high, period, low_count + high_count};
 }
 
 struct Padding {
