@@ -8,16 +8,11 @@
 namespace tenon::python {
 namespace {
 
-struct Tensors {
-  const tenon_tensor* const* tensors;
-  std::size_t count;
-};
-
-// An unset attribute. Call._why_missing() explains why it is missing.
+// The value of a deleted attribute: reading it raises what Call._why_missing() returns.
 const nb::handle unset{};
 
 void set_attribute(nb::handle object, nb::handle name, nb::handle value) {
-  // Not setattr(): the class's __setattr__ is for users and writes into the arrays.
+  // setattr() would call the class's __setattr__, which writes into the array.
   if (PyObject_GenericSetAttr(object.ptr(), name.ptr(), value.ptr()) < 0) throw nb::python_error();
 }
 
@@ -30,10 +25,10 @@ nb::handle interned(const char* text) {
 PythonCall::PythonCall(const PythonOperator& op, bool backward) : op_(&op), backward_(backward) {
   const int repeated = op.variadic ? static_cast<int>(op.inputs.size()) - 1 : -1;
   add(op.inputs, Source::input, repeated, false);
-  add(op.outputs, Source::output, op.counted, !backward);
+  add(op.outputs, Source::output, op.counted_output, !backward);
   add(op.states, Source::state, -1, !backward);
   if (!backward) return;
-  add(op.outputs, Source::output_grad, op.counted, false);
+  add(op.outputs, Source::output_grad, op.counted_output, false);
   add(op.inputs, Source::input_grad, repeated, true);
 }
 
@@ -46,30 +41,31 @@ void PythonCall::add(const std::vector<std::string>& names, Source source, int r
         SharedReference(nb::steal(interned((names[i] + (gradient ? "_grad" : "")).c_str())));
     slot.source = source;
     slot.index = i;
-    slot.many = static_cast<int>(i) == repeated;
+    slot.is_list = static_cast<int>(i) == repeated;
     slot.writable = writable;
     slots_.push_back(std::move(slot));
   }
 }
 
-static Tensors tensors_of(const tenon_call& call, int source) {
+PythonCall::Tensors PythonCall::tensors_of(const tenon_call& call, Source source) {
   switch (source) {
-    case 0:
+    case Source::input:
       return {call.inputs, call.input_count};
-    case 1:
+    case Source::output:
       return {call.outputs, call.output_count};
-    case 2:
+    case Source::state:
       return {call.states, call.state_count};
-    case 3:
+    case Source::output_grad:
       return {call.output_grads, call.output_count};
-    default:
-      return {call.input_grads, call.input_count};
+    case Source::input_grad:
+      break;
   }
+  return {call.input_grads, call.input_count};
 }
 
 nb::object PythonCall::array_of(Slot& slot, std::size_t position, const tenon_call& call,
                                 std::size_t tensor) {
-  const auto all = tensors_of(call, static_cast<int>(slot.source));
+  const auto all = tensors_of(call, slot.source);
   const auto* found = tensor < all.count ? all.tensors[tensor] : nullptr;
   if (found == nullptr ||
       (slot.writable && slot.source != Source::state && call.writes[tensor] == TENON_WRITE_NONE))
@@ -92,12 +88,12 @@ void PythonCall::show(Slot& slot, const tenon_call& call) {
                           ? op_->names.inputs
                       : slot.source == Source::state ? op_->names.states
                                                      : op_->names.outputs;
-  const auto total = tensors_of(call, static_cast<int>(slot.source)).count;
+  const auto total = tensors_of(call, slot.source).count;
   const auto repeats = total + 1 - static_cast<std::size_t>(names.count);
   const bool after_repeated =
       names.repeated >= 0 && slot.index > static_cast<std::size_t>(names.repeated);
   const auto first = after_repeated ? slot.index + repeats - 1 : slot.index;
-  if (!slot.many) return set(slot, array_of(slot, 0, call, first));
+  if (!slot.is_list) return set(slot, array_of(slot, 0, call, first));
   nb::list items;
   for (std::size_t i = 0; i < repeats; ++i) {
     auto item = array_of(slot, i, call, first + i);
@@ -139,20 +135,20 @@ void PythonCall::invoke(nb::handle method) {
 // Lists are created for each call; their arrays are reused.
 void PythonCall::hide_lists() {
   for (auto& slot : slots_)
-    if (slot.many) set(slot, nb::none());
+    if (slot.is_list) set(slot, nb::none());
 }
 
 const PythonCall::Slot* PythonCall::referenced_slot() const {
   for (const auto& slot : slots_)
     for (const auto& array : slot.arrays)
-      if (array.is_referenced(slot.many || slot.set != array.shown() ? 1 : 2)) return &slot;
+      if (array.is_referenced(slot.is_list || slot.set != array.shown() ? 1 : 2)) return &slot;
   return nullptr;
 }
 
 void PythonCall::require_unreferenced() {
   const bool call_referenced = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;
   if (!call_referenced && referenced_slot() == nullptr) return;
-  // objects referenced only by reference cycles do not count as kept
+  // references from garbage, such as reference cycles, do not count
   nb::module_::import_("gc").attr("collect")();
   const auto* slot = referenced_slot();
   const bool still = static_cast<std::uint32_t>(Py_REFCNT(call_.get().ptr())) > 1;

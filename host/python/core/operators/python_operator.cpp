@@ -62,7 +62,7 @@ std::int32_t infer(const void* instance, tenon_infer* io) {
     else
       for (int i = 0; i < wrapped.outputs() && wrapped.inputs() > 0; ++i)
         wrapped.set_output(i, wrapped.input(0).shape);
-    wrapped.share_dtype(kernel.op->shared);
+    wrapped.share_dtype(kernel.op->shared_dtype_input);
   });
 }
 
@@ -209,8 +209,8 @@ OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::obje
   op->outputs = nb::cast<std::vector<std::string>>(declared["outputs"]);
   op->states = nb::cast<std::vector<std::string>>(declared["states"]);
   op->variadic = nb::cast<bool>(declared["variadic"]);
-  op->counted = nb::cast<int>(declared["counted"]);
-  op->shared = nb::cast<int>(declared["shared"]);
+  op->counted_output = nb::cast<int>(declared["counted"]);
+  op->shared_dtype_input = nb::cast<int>(declared["shared"]);
   op->random = nb::cast<bool>(declared["random"]);
   op->check = SharedReference(declared["check"]);
   op->infers = nb::hasattr(type, "infer");
@@ -233,7 +233,7 @@ void PythonOperator::fill_names() {
     return detail::NameGroup{texts.data() + begin, static_cast<int>(all.size()), repeated};
   };
   names.inputs = group(inputs, variadic ? static_cast<int>(inputs.size()) - 1 : -1);
-  names.outputs = group(outputs, counted);
+  names.outputs = group(outputs, counted_output);
   names.states = group(states, -1);
 }
 

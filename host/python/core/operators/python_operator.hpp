@@ -44,18 +44,18 @@ class SharedReference {
 struct PythonOperator {
   SharedReference type, call_type;
   std::vector<std::string> inputs, outputs, states;
-  bool variadic = false;  ///< the last input
-  int counted = -1;       ///< the output whose number a parameter sets; -1: none
-  int shared = 0;         ///< the first input of the shared dtype
+  bool variadic = false;       ///< whether the last input is variadic
+  int counted_output = -1;     ///< the output whose number of tensors a parameter sets; -1: none
+  int shared_dtype_input = 0;  ///< the first input that has the operator's common dtype
   bool random = false;
   SharedReference
       check;  ///< checks an object's parameters, a dict: returns the attributes' values or raises
               ///< an error
-  bool infers = false;
-  std::vector<const char*> texts;
+  bool infers = false;             ///< whether the class has infer()
+  std::vector<const char*> texts;  ///< storage of `names`
   detail::Names names;
 
-  void fill_names();  ///< fills names
+  void fill_names();  ///< sets `names` from inputs, outputs and states
 };
 
 /// The arguments of Host::add_operator().
@@ -64,7 +64,7 @@ struct OperatorDefinition {
   const tenon_operator* table;
   OperatorFactory make;
 };
-/// From the description that the package's modules made of a class.
+/// Defines an operator from the dict that the package's Python modules make of a describe().
 OperatorDefinition define_operator(nb::bytes manifest, nb::object type, nb::object call_type,
                                    nb::dict declared);
 

@@ -95,17 +95,18 @@ class Value:
         return self._call("transpose")
 
     def _call(self, op: str, *others: Any, **params: Any) -> Value:
-        made: Value = self.graph.ops["tenon." + op](self, *others, **params)
-        return made
+        result: Value = self.graph.ops["tenon." + op](self, *others, **params)
+        return result
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Value:
         if not isinstance(other, Value) and not _is_array_like(other):
             return cast(Value, NotImplemented)
         operands = (other, self) if swapped else (self, other)
-        made: Value = self.graph.ops["tenon." + op](*operands)
-        return made
+        result: Value = self.graph.ops["tenon." + op](*operands)
+        return result
 
-    def _or_equal(self, op: str, other: Any) -> Value:
+    def _with_equal(self, op: str, other: Any) -> Value:
+        """The comparison `op`, or equality: `where(op, op, equal)` is their logical or."""
         first = self._binary(op, other)
         return (
             first
@@ -159,13 +160,13 @@ class Value:
         return self._binary("less", other)
 
     def __le__(self, other: Any) -> Value:
-        return self._or_equal("less", other)
+        return self._with_equal("less", other)
 
     def __gt__(self, other: Any) -> Value:
         return self._binary("greater", other)
 
     def __ge__(self, other: Any) -> Value:
-        return self._or_equal("greater", other)
+        return self._with_equal("greater", other)
 
     def __getitem__(self, key: Any) -> Value:
         return _sliced(self, key if isinstance(key, tuple) else (key,))
@@ -209,12 +210,12 @@ def _is_array_like(value: Any) -> bool:
     )
 
 
-FAR = 2**62  # beyond every axis
+MAX_BOUND = 2**62  # larger than any dimension
 
 
-def _near(bound: Any) -> int:
+def _clamped(bound: Any) -> int:
     """Clamps a slice's bound, which may be any integer."""
-    return max(-FAR, min(operator.index(bound), FAR))
+    return max(-MAX_BOUND, min(operator.index(bound), MAX_BOUND))
 
 
 def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
@@ -240,8 +241,7 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     begin: list[int] = []
     end: list[int] = []
     step: list[int] = []
-    dropped: list[int] = []
-    far = FAR
+    squeezed: list[int] = []
     for axis, entry in enumerate(entries):
         if isinstance(entry, slice):
             if entry == slice(None):
@@ -252,8 +252,8 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
                     f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1"
                 )
             axes.append(axis)
-            begin.append(0 if entry.start is None else _near(entry.start))
-            end.append(far if entry.stop is None else _near(entry.stop))
+            begin.append(0 if entry.start is None else _clamped(entry.start))
+            end.append(MAX_BOUND if entry.stop is None else _clamped(entry.stop))
             step.append(stride)
         elif (
             hasattr(entry, "__index__")
@@ -262,29 +262,33 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
         ):
             index = operator.index(entry)
             size = None if value.shape is None else value.shape[axis]
-            if not -far <= index < far or size is not None and not -size <= index < size:
+            if (
+                not -MAX_BOUND <= index < MAX_BOUND
+                or size is not None
+                and not -size <= index < size
+            ):
                 raise IndexError(
                     f"value '{value.name}' is indexed with {index}, out of range for axis {axis} of size {size}"
                 )
             axes.append(axis)
             begin.append(index)
-            end.append(index + 1 if index != -1 else far)
+            end.append(index + 1 if index != -1 else MAX_BOUND)
             step.append(1)
-            dropped.append(axis)
+            squeezed.append(axis)
         else:
             raise TypeError(
                 f"a value is indexed by integers, slices, None and '...', not by {type(entry).__name__}; use ops.take_rows or ops.where for others"
             )
-    made = value
+    result = value
     if axes:
-        made = made._call("slice", axes=axes, begin=begin, end=end, step=step)
-    if dropped:
-        made = made._call("squeeze", axis=dropped)
-    new = [
+        result = result._call("slice", axes=axes, begin=begin, end=end, step=step)
+    if squeezed:
+        result = result._call("squeeze", axis=squeezed)
+    new_axes = [
         index
         for index, entry in enumerate(
             entry for entry in key if entry is None or isinstance(entry, slice)
         )
         if entry is None
     ]
-    return made._call("expand_dims", axis=new) if new else made
+    return result._call("expand_dims", axis=new_axes) if new_axes else result
