@@ -1,4 +1,4 @@
-// Compares kernels for a session's lower precision with those for full precision.
+// Checks kernels in a session's reduced precision (bfloat16) against full precision.
 #pragma once
 #include <string>
 
@@ -7,12 +7,12 @@
 namespace tenon::checks {
 
 struct PrecisionCheck {
-  int calls = 0;      ///< calls that such a kernel supports on this machine
-  std::string fault;  ///< empty: none
+  int calls = 0;      ///< test calls with a reduced-precision kernel on this machine
+  std::string fault;  ///< the first difference; empty: none
 };
 
 /// Describes the first element whose error exceeds that of bfloat16 products; empty if there is
-/// none. `what` names the tensors.
+/// none. `what` names the tensors, such as `output`.
 std::string compare_rounded(const std::vector<Tensor>& rounded, const std::vector<Tensor>& full,
                             const char* what);
 

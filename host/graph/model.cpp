@@ -152,23 +152,23 @@ const OperatorFactory* object_factory(const GraphModel& model, NodeId node) {
 
 static constexpr std::string_view object_note = "object of node ";
 
-void note_lost_members(GraphModel& model, NodeId node, const std::string& class_name) {
+void note_unsaved_members(GraphModel& model, NodeId node, const std::string& class_name) {
   const auto key = std::string(object_note) + std::string(model.strings[model.nodes[node].name]);
   model.meta.emplace_back(model.strings.intern(key), model.strings.intern(class_name));
 }
 
-std::vector<std::string> lost_members(const GraphModel& model) {
-  std::vector<std::string> lost;
+std::vector<std::string> unsaved_members(const GraphModel& model) {
+  std::vector<std::string> sentences;
   for (const auto& [key, class_name] : model.meta) {
     const std::string_view text = model.strings[key];
     if (!text.starts_with(object_note)) continue;
-    lost.push_back(
+    sentences.push_back(
         fmt::format("node '{}' ran on an object of class {}, whose members other than parameters "
                     "are not in the file: they have "
                     "their initial values",
                     text.substr(object_note.size()), model.strings[class_name]));
   }
-  return lost;
+  return sentences;
 }
 
 }  // namespace tenon

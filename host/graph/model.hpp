@@ -172,12 +172,12 @@ struct GraphModel {
 /// Returns the factory of the node, or of its origin; null if the operator creates the object.
 const OperatorFactory* object_factory(const GraphModel& model, NodeId node);
 
-/// Records that the node runs on copies of an object of this class, which hold more state than the
-/// parameters stored in files.
-void note_lost_members(GraphModel& model, NodeId node, const std::string& class_name);
-/// For a graph that was read from a file: one sentence for each node that lost members of such an
-/// object.
-std::vector<std::string> lost_members(const GraphModel& model);
+/// Records that the node runs on copies of an object of this class, which has members that files do
+/// not store.
+void note_unsaved_members(GraphModel& model, NodeId node, const std::string& class_name);
+/// For a graph that was read from a file: one sentence for each node whose object had members that
+/// the file does not store.
+std::vector<std::string> unsaved_members(const GraphModel& model);
 
 /// Returns the node that defines inputs and outputs: the node itself, or the origin of a backward
 /// node.

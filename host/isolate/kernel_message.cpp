@@ -70,11 +70,11 @@ TensorRecord describe(const tenon_tensor& tensor) {
 
 }  // namespace
 
-std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool before,
-                                         bool after) {
+std::uint64_t KernelMessage::Layout::add(const void* memory, std::uint64_t size, bool copy_in,
+                                         bool copy_out) {
   const auto offset = bytes;
   chunks.push_back(
-      {static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, before, after});
+      {static_cast<std::byte*>(const_cast<void*>(memory)), size, offset, copy_in, copy_out});
   bytes += align_up(size);
   return offset;
 }
@@ -91,7 +91,7 @@ std::optional<BlockPosition> KernelMessage::share(const tenon_tensor& tensor, st
   return BlockPosition{number, static_cast<std::uint64_t>(data_of(tensor) - block->data())};
 }
 
-// Memory that is accumulated into, or that an input also uses, has content before the call.
+// The kernel reads memory that it accumulates into, or that an input shares.
 BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::uint8_t write,
                                              bool filled) {
   if (tensor == nullptr || tensor->storage != TENON_DENSE || data_of(*tensor) == nullptr)
@@ -100,9 +100,9 @@ BlockPosition KernelMessage::lay_out_written(const tenon_tensor* tensor, std::ui
   auto position =
       write == TENON_WRITE_NONE ? std::nullopt : share(*tensor, bytes, SharedBlock::Access::write);
   if (!position) {
-    const bool before = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
+    const bool copy_in = filled || write == TENON_WRITE_ADD || write == TENON_WRITE_IN_PLACE;
     position = {written_buffer,
-                written_.add(data_of(*tensor), bytes, before, write != TENON_WRITE_NONE)};
+                written_.add(data_of(*tensor), bytes, copy_in, write != TENON_WRITE_NONE)};
   }
   if (write == TENON_WRITE_IN_PLACE) in_place_.emplace_back(data_of(*tensor), *position);
   return *position;
@@ -190,7 +190,7 @@ void KernelMessage::fill_buffers(Conversation& conversation, const tenon_call& c
       std::memcpy(read.data() + chunk.offset, chunk.memory, chunk.bytes);
   }
   for (const auto& chunk : written_.chunks)
-    if (chunk.before && chunk.bytes > 0)
+    if (chunk.copy_in && chunk.bytes > 0)
       std::memcpy(written.data() + chunk.offset, chunk.memory, chunk.bytes);
   const auto resolve = [&](BlockPosition& position) {
     if (position.block == read_buffer) position.block = read.id();
@@ -289,7 +289,7 @@ const Report& KernelMessage::exchange(Conversation& conversation, std::uint64_t 
 
 void KernelMessage::take_results() const {
   const auto take = [](const std::byte* buffer, const Chunk& chunk) {
-    if (chunk.after && chunk.bytes > 0)
+    if (chunk.copy_out && chunk.bytes > 0)
       std::memcpy(chunk.memory, buffer + chunk.offset, chunk.bytes);
   };
   for (const auto& chunk : written_.chunks) take(written_memory_, chunk);

@@ -15,7 +15,7 @@ namespace tenon {
 
 class Conversation;
 
-/// Message of one object; keeps its memory from call to call. Used by one thread at a time.
+/// The message of one operator object's calls. Reuses its buffers. Used by one thread at a time.
 class KernelMessage {
  public:
   /// Sends the call and waits. Throws Failure. The conversation must stay open until take_results()
@@ -28,17 +28,17 @@ class KernelMessage {
 
  private:
   class AllocationHandler;
-  /// Bytes that are copied into a buffer before the call, or back after it.
+  /// Bytes that are copied into a buffer before the call (copy_in), or back after it (copy_out).
   struct Chunk {
     std::byte* memory;
     std::uint64_t bytes, offset;
-    bool before, after;
+    bool copy_in, copy_out;
   };
   /// Layout of one buffer.
   struct Layout {
     std::vector<Chunk> chunks;
     std::uint64_t bytes = 0;
-    std::uint64_t add(const void* memory, std::uint64_t bytes, bool before, bool after);
+    std::uint64_t add(const void* memory, std::uint64_t bytes, bool copy_in, bool copy_out);
     void clear() { chunks.clear(), bytes = 0; }
   };
 

@@ -47,10 +47,10 @@ class StageCutter {
   const bool training_;
   // of each value: its elements or shape become known only when this stage has run
   std::vector<bool> late_;
-  std::vector<bool> later_;   // of each node: runs in a later stage
-  std::set<NodeId> waiting_;  // nodes that need elements
-  std::set<ValueId> needed_elements_,
-      held_back_;  // elements that they need; states that a later node uses
+  std::vector<bool> later_;            // of each node: runs in a later stage
+  std::set<NodeId> waiting_;           // nodes that need elements
+  std::set<ValueId> needed_elements_;  // whose elements the waiting nodes need
+  std::set<ValueId> later_states_;     // that a node of a later stage uses
 };
 
 bool StageCutter::find_later() {
@@ -70,7 +70,7 @@ bool StageCutter::find_later() {
     found = found || later_[id];
     if (later_[id])
       each_edge(node, [&](ValueId value) {
-        if (model_.values[value].role == Role::state) held_back_.insert(value);
+        if (model_.values[value].role == Role::state) later_states_.insert(value);
       });
     const auto& info = *stage_.graph->binding.nodes[id].info;
     for (std::uint32_t i = 0; i < node.output_count; ++i)
@@ -84,7 +84,7 @@ bool StageCutter::find_later() {
 bool StageCutter::waits(NodeId id) const {
   bool waits = waiting_.contains(id);
   const auto check = [&](ValueId value) {
-    waits = waits || late_[value] || held_back_.contains(value);
+    waits = waits || late_[value] || later_states_.contains(value);
   };
   each_edge(model_.nodes[id], check);
   each_around_origin(model_.nodes[id], check);

@@ -95,7 +95,8 @@ Value Graph::add_object(Object object, const std::vector<Value>& inputs,
   for (const auto input : inputs) spec.inputs.push_back(impl_->id_of(input));
   spec.object = std::make_shared<const OperatorFactory>(std::move(object.make));
   const auto node = impl_->builder().node(spec);
-  if (!object.lost.empty()) note_lost_members(impl_->edit().model, node, object.lost);
+  if (!object.unsaved_class.empty())
+    note_unsaved_members(impl_->edit().model, node, object.unsaved_class);
   return impl_->value(first_output(impl_->model(), node));
 }
 

@@ -23,9 +23,9 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t map_above
   return text;
 }
 
-void warn_of_lost_members(const Graph& graph, const std::string& file) {
-  for (const auto& lost : lost_members(model_of(graph))) {
-    const auto line = fmt::format("{}: {}", file, lost);
+void warn_of_unsaved_members(const Graph& graph, const std::string& file) {
+  for (const auto& sentence : unsaved_members(model_of(graph))) {
+    const auto line = fmt::format("{}: {}", file, sentence);
     impl_of(impl_of(graph).host).warnings.once(line, line);
   }
 }
@@ -52,7 +52,7 @@ Graph Graph::from_bytes(Host& host, std::span<const std::byte> bytes, const std:
   std::copy(bytes.begin(), bytes.end(), copy.get());
   Graph graph(host);
   graph.impl_->adopt(read_tenon({name, {copy.get(), bytes.size()}, copy}, FileCheck::everything));
-  warn_of_lost_members(graph, name);
+  warn_of_unsaved_members(graph, name);
   return graph;
 }
 
@@ -66,7 +66,7 @@ Graph Graph::load(Host& host, const std::filesystem::path& path, const LoadOptio
     graph.impl_->adopt(read_tenon(
         path, options.verify ? FileCheck::everything : FileCheck::structure, options.map_above));
   }
-  warn_of_lost_members(graph, path.string());
+  warn_of_unsaved_members(graph, path.string());
   return graph;
 }
 
@@ -75,7 +75,7 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
   auto builder = graph.impl_->builder();
   read_graph_json(text, {"graph.json", folder}, graph.impl_->current->model, builder,
                   host.catalog());
-  warn_of_lost_members(graph, "graph.json");
+  warn_of_unsaved_members(graph, "graph.json");
   return graph;
 }
 

@@ -17,8 +17,9 @@ double Schedule::at(std::uint64_t step) const {
   }
   if (kind == Kind::constant) return rate;
   const auto length = total > warm_up ? total - warm_up : 1;
-  const double way = static_cast<double>(std::min(after, length)) / static_cast<double>(length);
-  return end + (rate - end) * (1 + std::cos(way * 3.141592653589793)) / 2;
+  const double progress =
+      static_cast<double>(std::min(after, length)) / static_cast<double>(length);
+  return end + (rate - end) * (1 + std::cos(progress * 3.141592653589793)) / 2;
 }
 
 void Schedule::check() const {
@@ -27,10 +28,11 @@ void Schedule::check() const {
       throw Failure(FailureKind::usage,
                     fmt::format("the {} is {} but must be {}", what, found, needed));
   };
-  const auto sound = [](double number) { return std::isfinite(number) && number >= 0; };
-  require(sound(rate), "learning rate", rate, "a finite number, 0 or more");
-  require(sound(end), "final learning rate", end, "a finite number, 0 or more");
-  require(sound(factor), "decay factor of the learning rate", factor, "a finite number, 0 or more");
+  const auto is_valid = [](double number) { return std::isfinite(number) && number >= 0; };
+  require(is_valid(rate), "learning rate", rate, "a finite number, 0 or more");
+  require(is_valid(end), "final learning rate", end, "a finite number, 0 or more");
+  require(is_valid(factor), "decay factor of the learning rate", factor,
+          "a finite number, 0 or more");
   require(every > 0, "number of steps between decays", 0, "at least 1");
 }
 

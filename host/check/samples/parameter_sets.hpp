@@ -21,12 +21,12 @@ std::vector<Attributes> parameter_sets(const OperatorInfo& info);
 /// The parameter's value in the set, or its default.
 AttributeValue value_in(const Attributes& set, const ParamInfo& param);
 
-/// The set with a parameter changed, and others adjusted that a rule ties to it.
+/// Returns the set with a parameter changed, and with those adjusted that a rule relates to it.
 Attributes with_parameter(const OperatorInfo& info, const Attributes& set, const std::string& name,
                           const AttributeValue& value);
 
-/// `preferred`, completed by `others`.
-Attributes merged(const Attributes& preferred, const Attributes& others);
+/// Returns `preferred` and those parameters of `fallback` that it lacks.
+Attributes merged(const Attributes& preferred, const Attributes& fallback);
 
 Attributes parameters_of(const ExampleInfo& example);
 

@@ -156,7 +156,7 @@ std::optional<Failure> refusal_of(Context& context, const std::string& path,
   options.trust_links = context.global().has("trust-links");
   try {
     const auto graph = onnx::load(context.host(), path, options);
-    if (model.missing.empty()) plan_if_known(context, graph);
+    if (model.missing.empty()) plan_if_shapes_known(context, graph);
   } catch (const Failure& failure) {
     if (model.missing.empty() || failure.kind() != FailureKind::plugin) return failure;
   }

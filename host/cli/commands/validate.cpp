@@ -32,7 +32,7 @@ int run_validate(Context& context, const Arguments& arguments) {
   auto graph = load_graph(context, path);
   if (!arguments.has("file-only")) {
     graph.bind();
-    plan_if_known(context, graph);
+    plan_if_shapes_known(context, graph);
   }
   const auto [nodes, values, tensors] = count(graph);
   if (context.json()) {

@@ -22,14 +22,13 @@ Graph load_graph(Context& context, const std::string& path, const LoadOptions& o
                     "--trust-links applies to ONNX models only, but " + path + " is not one");
     return Graph::load(context.host(), path, options);
   }
-  onnx::ImportOptions import;
-  import.trust_links = context.global().has("trust-links");
-  import.note = [](const std::string& text) { write_message("note: {}\n", text);
-};
-return onnx::load(context.host(), path, import);
+  onnx::ImportOptions import_options;
+  import_options.trust_links = context.global().has("trust-links");
+  import_options.note = [](const std::string& text) { write_message("note: {}\n", text); };
+  return onnx::load(context.host(), path, import_options);
 }
 
-void plan_if_known(const Context& context, const Graph& graph) {
+void plan_if_shapes_known(const Context& context, const Graph& graph) {
   for (const auto& input : graph.inputs())
     if (!input.dtype || !input.shape.known()) return;
   SessionOptions options;

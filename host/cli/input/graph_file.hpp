@@ -14,7 +14,7 @@ Graph load_graph(Context& context, const std::string& path, const LoadOptions& o
 
 /// Plans a run if the shapes of all inputs are known, without running anything. Throws Failure if a
 /// run would be refused.
-void plan_if_known(const Context& context, const Graph& graph);
+void plan_if_shapes_known(const Context& context, const Graph& graph);
 
 /// Describes GRAPH in the commands' help.
 inline constexpr const char* graph_doc = "a .tenon, graph.json or .onnx file, or a pack";

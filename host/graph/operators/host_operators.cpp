@@ -52,7 +52,7 @@ struct CastStorage : detail::CastStorage {
   void gradient(Gradient& g) const { g.set_input_grad(0, g.output_grad(0)); }
 
  private:
-  static auto threads_of(const Call& call) {
+  static auto parallel_for_of(const Call& call) {
     return [&call](std::int64_t count, std::int64_t grain, auto&& work) {
       call.parallel_for(count, grain, work);
     };
@@ -61,21 +61,21 @@ struct CastStorage : detail::CastStorage {
   static void to_dense(const Call& call) {
     auto* const to = call.output<T>(0).data();
     if (call.storage(0) == Storage::csr)
-      casts::dense_from_csr(call.csr<T>(0), to, threads_of(call));
+      casts::dense_from_csr(call.csr<T>(0), to, parallel_for_of(call));
     else
-      casts::dense_from_rows(call.row_sparse<T>(0), to, threads_of(call));
+      casts::dense_from_rows(call.row_sparse<T>(0), to, parallel_for_of(call));
   }
   template <class T>
   void from_dense(const Call& call) const {
     const auto from = call.input<T>(0);
     const auto rows = from.dim(0), size = rows == 0 ? 0 : from.size() / rows;
     if (storage == Storage::csr)
-      casts::csr_from_dense(from.data(), rows, size, threads_of(call),
+      casts::csr_from_dense(from.data(), rows, size, parallel_for_of(call),
                             [&](std::int64_t count) { return call.allocate_csr<T>(0, count); });
     else
-      casts::rows_from_dense(from.data(), rows, size, threads_of(call), [&](std::int64_t count) {
-        return call.allocate_row_sparse<T>(0, count);
-      });
+      casts::rows_from_dense(
+          from.data(), rows, size, parallel_for_of(call),
+          [&](std::int64_t count) { return call.allocate_row_sparse<T>(0, count); });
   }
   template <class T>
   static void write(const Call& call, const Tensor& result) {

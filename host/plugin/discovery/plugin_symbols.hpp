@@ -22,7 +22,7 @@ struct PluginSymbols {
   std::vector<Operator> operators;  // sorted by name
   std::vector<Kernel> kernels;      // sorted by operator, device and variant
   std::optional<ElfSymbol> record;  // tenon_plugin_v1
-  std::set<int> other_majors;       // other ABI majors than this host's among the symbols
+  std::set<int> other_majors;       // major ABI versions of the symbols that this host lacks
 
   bool empty() const { return operators.empty() && kernels.empty(); }
 };

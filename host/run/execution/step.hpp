@@ -6,12 +6,12 @@
 
 namespace tenon {
 
-/// One call. Running a plan is a loop over these and nothing else.
+/// One kernel call. Running a plan is a loop over its steps.
 struct Step {
   tenon_kernel_function function;
   void* instance;
   tenon_call* call;
-  const ActiveCall* running = nullptr;  ///< reported as running during the call
+  const ActiveCall* running = nullptr;  ///< what crash reports name as running during the call
 };
 
 }  // namespace tenon

@@ -75,7 +75,7 @@ class TENON_API Graph {
   /// Adds an input, which each run receives. Unknown dimensions (-1) may differ between runs; the
   /// dtype must be known.
   Value input(std::string_view name, DType dtype, const Shape& shape);
-  /// adds a weight; the elements are shared, not copied
+  /// Adds a weight; the elements are shared, not copied.
   Value variable(std::string_view name, const Tensor& tensor);
   /// Adds a weight that is initialized when its elements are first needed: by initialize(), by
   /// save(), or by each session for itself.
@@ -175,11 +175,11 @@ class TENON_API Graph {
   struct TENON_HIDDEN Impl;
 
  private:
-  /// Registers the class if it is new, and adds the node. `lost`: the class's name if its objects
-  /// hold more than files store.
+  /// Registers the class if it is new, and adds the node. `unsaved_class`: the class's name if its
+  /// objects have members that files do not store.
   struct Object {
     const tenon_operator* table;
-    std::string class_name, lost;
+    std::string class_name, unsaved_class;
     std::function<std::string(std::string_view name)> manifest;
     OperatorFactory make;
   };

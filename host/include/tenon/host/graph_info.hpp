@@ -35,15 +35,15 @@ struct ValueInfo {
   bool hidden = false;  ///< whether only backward reads it
 };
 
-/// The graph's name for `given`: the same name, or the one it was changed to because names in
+/// The graph's name for `name`: the same name, or the one it was changed to because names in
 /// graphs have no colons or control characters, such as "x_0" for an ONNX model's "x:0". `changed`:
 /// the graph's changed_names(). Empty unless exactly one name matches.
-TENON_API std::string name_in_graph(const std::vector<std::string>& names, const std::string& given,
+TENON_API std::string name_in_graph(const std::vector<std::string>& names, const std::string& name,
                                     const std::map<std::string, std::string>& changed = {});
 [[deprecated("use name_in_graph(); until 0.4")]] inline std::string own_name(
-    const std::vector<std::string>& names, const std::string& given,
+    const std::vector<std::string>& names, const std::string& name,
     const std::map<std::string, std::string>& changed = {}) {
-  return name_in_graph(names, given, changed);
+  return name_in_graph(names, name, changed);
 }
 
 /// Storage, dtype and shape as text: `float32 [2, ?]`, `float32 [N, 3]`, `csr float32 [2, 3]`;

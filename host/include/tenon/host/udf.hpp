@@ -134,12 +134,12 @@ class MemberSpans : public detail::NullDescriber {
     if (std::is_empty_v<Op> || are_all()) return true;
     if constexpr (std::is_copy_assignable_v<Op>) {
       try {
-        const InZeroedMemory<Completed<Op>> given, fresh;
-        static_cast<Op&>(*given) = *object_;
-        CopyParameters<Op> copy(*object_, *fresh);
+        const InZeroedMemory<Completed<Op>> configured, reconstructed;
+        static_cast<Op&>(*configured) = *object_;
+        CopyParameters<Op> copy(*object_, *reconstructed);
         Op::describe(copy);
-        given->configure(), fresh->configure();
-        return same_elsewhere(bytes_of(*given), bytes_of(*fresh));
+        configured->configure(), reconstructed->configure();
+        return same_elsewhere(bytes_of(*configured), bytes_of(*reconstructed));
       } catch (...) {  // add_object() rejects the node
       }
     }
