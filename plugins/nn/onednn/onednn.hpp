@@ -87,8 +87,8 @@ inline Desc any(const Dims& dims, Type type = Type::f32) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
-/// Throws Error if a sample has too many elements for oneDNN: some of its kernels compute indices in
-/// 32 bits without checking for overflow.
+/// Throws Error if a sample has too many elements for oneDNN: some of its kernels compute indices
+/// in 32 bits without checking for overflow.
 inline void require_int32_sizes(const tenon::Shape& shape, std::string_view name) {
   std::int64_t sample = 1;
   for (int axis = 1; axis < shape.rank(); ++axis)
