@@ -125,13 +125,13 @@ struct AllReduce : Collective {
 
   /// Reduces in place. With Gets::own_chunk, each process ends with its own chunk of equal chunks;
   /// the rest of its vector is unspecified.
-  void reduce(const tenon::Call& call, const Memory& memory, const Group& group, const Vector& of,
-              Gets gets = Gets::all) const {
+  void reduce(const tenon::Call& call, const Memory& memory, const Group& group,
+              const Vector& vector, Gets gets = Gets::all) const {
     auto wait = patience(call);
     wait.sleeps = background;
-    const auto dtype = of.dtype;
-    auto *const y = of.elements, *const scratch = of.scratch;
-    const auto count = of.count;
+    const auto dtype = vector.dtype;
+    auto *const y = vector.elements, *const scratch = vector.scratch;
+    const auto count = vector.count;
     const auto size = tenon::size_of(dtype);
     const auto all = lanes == 0 ? group.size : lanes;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
@@ -163,9 +163,9 @@ struct AllReduce : Collective {
   }
 
  private:
-  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value of,
+  tenon::Gradient::Value sum(tenon::Gradient& g, tenon::Gradient::Value value,
                              const char* how = "sum") const {
-    return g.add("tenon.all_reduce", {of},
+    return g.add("tenon.all_reduce", {value},
                  {{"reduction", how},
                   {"order", order == Order::tree ? "tree" : "library"},
                   {"group", group},

@@ -36,7 +36,6 @@ struct Product {
 
 /// Memory layout of the dense sides: both row-major or both column-major with a leading dimension
 /// each; right may be stored as its transpose.
-/// right one may be there as its transpose.
 struct Layout {
   bool by_rows, transposed;
   std::int64_t right, out;
@@ -92,9 +91,9 @@ class Library {
   }
 
   template <class T>
-  void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
-    tenon::gpu::for_each(call, of.matrix.rows * of.columns,
-                         PlainProduct<T>{of, Layout::of(of), scratch});
+  void run(const tenon::Call& call, const Product<T>& product, std::byte* scratch) {
+    tenon::gpu::for_each(call, product.matrix.rows * product.columns,
+                         PlainProduct<T>{product, Layout::of(product), scratch});
   }
 };
 
@@ -144,15 +143,15 @@ class Library {
 
   /// Returns the size of scratch memory. Does not read the arrays.
   template <class T>
-  std::size_t scratch_bytes(const tenon::Call& call, const Product<T>& of) {
-    const Sizes sizes{sizeof(T),     of.matrix.rows, of.matrix.columns,
-                      of.matrix.nnz, of.columns,     Layout::of(of)};
+  std::size_t scratch_bytes(const tenon::Call& call, const Product<T>& product) {
+    const Sizes sizes{sizeof(T),          product.matrix.rows, product.matrix.columns,
+                      product.matrix.nnz, product.columns,     Layout::of(product)};
     int device = 0;
     tenon::gpu::require(cudaGetDevice(&device));
     if (device == device_ && sizes == sizes_) return bytes_;
     device_ = -1;  // the cache is invalid until all descriptors exist
-    describe(of, Layout::of(of));
-    const T one = 1, beta = of.add ? 1 : 0;
+    describe(product, Layout::of(product));
+    const T one = 1, beta = product.add ? 1 : 0;
     require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(),
                                                 right_.get(), &beta, out_.get(), type<T>, algorithm,
                                                 &bytes_));
@@ -164,13 +163,13 @@ class Library {
   /// Needs a call of scratch_bytes() for the same sizes first. The order of summation is
   /// cuSPARSE's, and the same in every run.
   template <class T>
-  void run(const tenon::Call& call, const Product<T>& of, std::byte* scratch) {
-    require(functions().cusparseCsrSetPointers(matrix_.get(), unread(of.matrix.row_starts),
-                                               unread(of.matrix.columns_of),
-                                               unread(of.matrix.values)));
-    require(functions().cusparseDnMatSetValues(right_.get(), unread(of.right.data)));
-    require(functions().cusparseDnMatSetValues(out_.get(), of.out.data));
-    const T one = 1, beta = of.add ? 1 : 0;
+  void run(const tenon::Call& call, const Product<T>& product, std::byte* scratch) {
+    require(functions().cusparseCsrSetPointers(matrix_.get(), unread(product.matrix.row_starts),
+                                               unread(product.matrix.columns_of),
+                                               unread(product.matrix.values)));
+    require(functions().cusparseDnMatSetValues(right_.get(), unread(product.right.data)));
+    require(functions().cusparseDnMatSetValues(out_.get(), product.out.data));
+    const T one = 1, beta = product.add ? 1 : 0;
     require(functions().cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(),
                                      &beta, out_.get(), type<T>, algorithm, scratch));
   }
@@ -209,19 +208,21 @@ class Library {
   }
 
   template <class T>
-  void describe(const Product<T>& of, const Layout& layout) {
+  void describe(const Product<T>& product, const Layout& layout) {
     cusparseSpMatDescr_t matrix = nullptr;
-    require(functions().cusparseCreateCsr(
-        &matrix, of.matrix.rows, of.matrix.columns, of.matrix.nnz, unread(of.matrix.row_starts),
-        unread(of.matrix.columns_of), unread(of.matrix.values), CUSPARSE_INDEX_64I,
-        CUSPARSE_INDEX_64I, CUSPARSE_INDEX_BASE_ZERO, type<T>));
+    require(functions().cusparseCreateCsr(&matrix, product.matrix.rows, product.matrix.columns,
+                                          product.matrix.nnz, unread(product.matrix.row_starts),
+                                          unread(product.matrix.columns_of),
+                                          unread(product.matrix.values), CUSPARSE_INDEX_64I,
+                                          CUSPARSE_INDEX_64I, CUSPARSE_INDEX_BASE_ZERO, type<T>));
     matrix_.reset(matrix);
-    auto rows = of.matrix.columns, columns = of.columns;
+    auto rows = product.matrix.columns, columns = product.columns;
     if (layout.transposed) std::swap(rows, columns);
     turn_ = layout.transposed ? CUSPARSE_OPERATION_TRANSPOSE : plain;
     const auto order = layout.by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
-    right_ = dense(rows, columns, layout.right, unread(of.right.data), type<T>, order);
-    out_ = dense(of.matrix.rows, of.columns, layout.out, of.out.data, type<T>, order);
+    right_ = dense(rows, columns, layout.right, unread(product.right.data), type<T>, order);
+    out_ =
+        dense(product.matrix.rows, product.columns, layout.out, product.out.data, type<T>, order);
   }
 
   static Owned<cusparseDnMatDescr_t> dense(std::int64_t rows, std::int64_t columns,
@@ -271,28 +272,28 @@ struct CheckColumn {
 /// Whether the library supports this product: nothing is empty, and the arrays are aligned as it
 /// requires.
 template <class T>
-bool fits_library(const Product<T>& of) {
-  const auto& matrix = of.matrix;
+bool fits_library(const Product<T>& product) {
+  const auto& matrix = product.matrix;
   const auto aligned = [](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
   };
-  return std::min({matrix.rows, matrix.columns, matrix.nnz, of.columns}) > 0 &&
+  return std::min({matrix.rows, matrix.columns, matrix.nnz, product.columns}) > 0 &&
          aligned(matrix.values) && aligned(matrix.row_starts) && Library::here();
 }
 
 /// Runs a supported product. A column index out of range becomes a fault of the node.
 template <class T>
-void multiply(const tenon::Call& call, Library& library, Product<T> of) {
+void multiply(const tenon::Call& call, Library& library, Product<T> product) {
   constexpr std::size_t each = sizeof(std::int64_t), aligned = 256;  // cuSPARSE requires 16
-  const auto bytes = (library.scratch_bytes(call, of) + aligned - 1) / aligned * aligned;
+  const auto bytes = (library.scratch_bytes(call, product) + aligned - 1) / aligned * aligned;
   const tenon::gpu::Scratch<std::byte> scratch(
-      call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(of.matrix.nnz) * each));
+      call, static_cast<std::int64_t>(bytes + static_cast<std::size_t>(product.matrix.nnz) * each));
   auto* const columns = reinterpret_cast<std::int64_t*>(scratch.data() + bytes);
-  tenon::gpu::for_each(
-      call, of.matrix.nnz,
-      CheckColumn{of.matrix.columns_of, of.matrix.columns, columns, tenon::gpu::Fault(call)});
-  of.matrix.columns_of = columns;
-  library.run(call, of, scratch.data());
+  tenon::gpu::for_each(call, product.matrix.nnz,
+                       CheckColumn{product.matrix.columns_of, product.matrix.columns, columns,
+                                   tenon::gpu::Fault(call)});
+  product.matrix.columns_of = columns;
+  library.run(call, product, scratch.data());
 }
 
 }  // namespace device_spmm

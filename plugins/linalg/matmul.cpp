@@ -36,12 +36,13 @@ struct MatmulIn : MatmulShapes {
   }
 
   std::string algorithm(const tenon::Infer& io) const {
-    const auto of = sizes_of(io.input("a").shape, io.input("b").shape);
-    return algorithm_of(io, {of.rows, of.columns, of.inner});
+    const auto operands = sizes_of(io.input("a").shape, io.input("b").shape);
+    return algorithm_of(io, {operands.rows, operands.columns, operands.inner});
   }
   std::string backward_algorithm(const tenon::Infer& io) const {
-    const auto of = sizes_of(io.input("a").shape, io.input("b").shape);
-    const product::Size a{of.rows, of.inner, of.columns}, b{of.inner, of.columns, of.rows};
+    const auto operands = sizes_of(io.input("a").shape, io.input("b").shape);
+    const product::Size a{operands.rows, operands.inner, operands.columns},
+        b{operands.inner, operands.columns, operands.rows};
     const auto swapped = [](const product::Size& size) {
       return product::Size{size.columns, size.rows, size.depth};
     };
@@ -89,10 +90,11 @@ struct MatmulIn : MatmulShapes {
   template <class Body>
   void with_complex(const tenon::Call& call, Body body) const {
     tenon::visit<tenon::any_complex>(call.input_type(0).dtype, [&]<class T>() {
-      with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+      with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) {
         using Matrices = complex_products::Matrices<T>;
-        body(Matrices{of.a, of.rows, of.inner, transpose_a},
-             Matrices{of.b, of.inner, of.columns, transpose_b}, of, members);
+        body(Matrices{operands.a, operands.rows, operands.inner, transpose_a},
+             Matrices{operands.b, operands.inner, operands.columns, transpose_b}, operands,
+             members);
       });
     });
   }
@@ -108,26 +110,30 @@ struct MatmulIn : MatmulShapes {
 
   void complex_backward(const tenon::Call& call) const {
     with_complex(call, [&]<class T>(const complex_products::Matrices<T>& a, const auto& b,
-                                    const auto& of, const Members& members) {
-      const complex_products::Matrices<T> dy{call.output_grad<T>(0).data(), of.rows, of.columns,
-                                             false};
+                                    const auto& operands, const Members& members) {
+      const complex_products::Matrices<T> dy{call.output_grad<T>(0).data(), operands.rows,
+                                             operands.columns, false};
       if (call.write(0) != tenon::Write::none) {
         T* const da = call.input_grad<T>(0).data();
         if (transpose_a)  // da^T = conj(b) * dy^T
-          sum_products(call, da, of.count_a, batch::terms(members.a, members.b, members.product),
-                       b.adjoint().transpose(), dy.transpose(), call.write(0));
+          sum_products(call, da, operands.count_a,
+                       batch::terms(members.a, members.b, members.product), b.adjoint().transpose(),
+                       dy.transpose(), call.write(0));
         else
-          sum_products(call, da, of.count_a, batch::terms(members.a, members.product, members.b),
-                       dy, b.adjoint(), call.write(0));
+          sum_products(call, da, operands.count_a,
+                       batch::terms(members.a, members.product, members.b), dy, b.adjoint(),
+                       call.write(0));
       }
       if (call.write(1) != tenon::Write::none) {
         T* const db = call.input_grad<T>(1).data();
         if (transpose_b)  // db^T = dy^T * conj(a)
-          sum_products(call, db, of.count_b, batch::terms(members.b, members.product, members.a),
-                       dy.transpose(), a.adjoint().transpose(), call.write(1));
+          sum_products(call, db, operands.count_b,
+                       batch::terms(members.b, members.product, members.a), dy.transpose(),
+                       a.adjoint().transpose(), call.write(1));
         else
-          sum_products(call, db, of.count_b, batch::terms(members.b, members.a, members.product),
-                       a.adjoint(), dy, call.write(1));
+          sum_products(call, db, operands.count_b,
+                       batch::terms(members.b, members.a, members.product), a.adjoint(), dy,
+                       call.write(1));
       }
     });
   }
@@ -141,54 +147,60 @@ struct MatmulIn : MatmulShapes {
   }
 
   template <class T>
-  void multiply(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+  void multiply(const tenon::Call& call, const Operands<T>& operands,
+                const Members& members) const {
     const auto count = static_cast<std::int64_t>(members.product.size());
     batch::sum_products<Arithmetic>(
-        call, {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0)}, of.inner,
-        batch::terms(members.product, members.a, members.b),
-        batch::matrices(of.a, of.rows, of.inner, transpose_a),
-        batch::matrices(of.b, of.inner, of.columns, transpose_b),
+        call, {call.output<T>(0).data(), count, operands.rows, operands.columns, call.write(0)},
+        operands.inner, batch::terms(members.product, members.a, members.b),
+        batch::matrices(operands.a, operands.rows, operands.inner, transpose_a),
+        batch::matrices(operands.b, operands.inner, operands.columns, transpose_b),
         static_cast<const typename Arithmetic::Packed*>(call.prepacked(0)));
   }
 
   template <class T>
-  void gradients(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
-    gradient_a(call, of, members);
-    gradient_b(call, of, members);
+  void gradients(const tenon::Call& call, const Operands<T>& operands,
+                 const Members& members) const {
+    gradient_a(call, operands, members);
+    gradient_b(call, operands, members);
   }
 
   /// da = dy * b^T, or its transpose if a is transposed.
   template <class T>
-  void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+  void gradient_a(const tenon::Call& call, const Operands<T>& operands,
+                  const Members& members) const {
     if (call.write(0) == tenon::Write::none) return;
-    const auto dy = batch::matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
-    const auto b = batch::matrices(of.b, of.inner, of.columns, transpose_b);
+    const auto dy =
+        batch::matrices(call.output_grad<T>(0).data(), operands.rows, operands.columns, false);
+    const auto b = batch::matrices(operands.b, operands.inner, operands.columns, transpose_b);
     const auto da = call.input_grad<T>(0).data();
     if (transpose_a)
       batch::sum_products<Arithmetic>(
-          call, {da, of.count_a, of.inner, of.rows, call.write(0)}, of.columns,
-          batch::terms(members.a, members.b, members.product), b, dy.transpose());
+          call, {da, operands.count_a, operands.inner, operands.rows, call.write(0)},
+          operands.columns, batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
       batch::sum_products<Arithmetic>(
-          call, {da, of.count_a, of.rows, of.inner, call.write(0)}, of.columns,
-          batch::terms(members.a, members.product, members.b), dy, b.transpose());
+          call, {da, operands.count_a, operands.rows, operands.inner, call.write(0)},
+          operands.columns, batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy, or its transpose if b is transposed.
   template <class T>
-  void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+  void gradient_b(const tenon::Call& call, const Operands<T>& operands,
+                  const Members& members) const {
     if (call.write(1) == tenon::Write::none) return;
-    const auto dy = batch::matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
-    const auto a = batch::matrices(of.a, of.rows, of.inner, transpose_a);
+    const auto dy =
+        batch::matrices(call.output_grad<T>(0).data(), operands.rows, operands.columns, false);
+    const auto a = batch::matrices(operands.a, operands.rows, operands.inner, transpose_a);
     const auto db = call.input_grad<T>(1).data();
     if (transpose_b)
-      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.columns, of.inner, call.write(1)},
-                                      of.rows, batch::terms(members.b, members.product, members.a),
-                                      dy.transpose(), a);
+      batch::sum_products<Arithmetic>(
+          call, {db, operands.count_b, operands.columns, operands.inner, call.write(1)},
+          operands.rows, batch::terms(members.b, members.product, members.a), dy.transpose(), a);
     else
-      batch::sum_products<Arithmetic>(call, {db, of.count_b, of.inner, of.columns, call.write(1)},
-                                      of.rows, batch::terms(members.b, members.a, members.product),
-                                      a.transpose(), dy);
+      batch::sum_products<Arithmetic>(
+          call, {db, operands.count_b, operands.inner, operands.columns, call.write(1)},
+          operands.rows, batch::terms(members.b, members.a, members.product), a.transpose(), dy);
   }
 
   template <class T>

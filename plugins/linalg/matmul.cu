@@ -36,62 +36,65 @@ struct MatmulOnDevice : MatmulShapes {
  private:
   template <class T>
   void multiply(const tenon::Call& call) const {
-    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
+    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) {
       const auto count = static_cast<std::int64_t>(members.product.size());
       batch::sum_products_on_device<T>(
           call,
-          {call.output<T>(0).data(), count, of.rows, of.columns, call.write(0) == tenon::Write::add,
-           bf16},
-          of.inner, batch::terms(members.product, members.a, members.b),
-          batch::device_matrices(of.a, of.rows, of.inner, transpose_a),
-          batch::device_matrices(of.b, of.inner, of.columns, transpose_b));
+          {call.output<T>(0).data(), count, operands.rows, operands.columns,
+           call.write(0) == tenon::Write::add, bf16},
+          operands.inner, batch::terms(members.product, members.a, members.b),
+          batch::device_matrices(operands.a, operands.rows, operands.inner, transpose_a),
+          batch::device_matrices(operands.b, operands.inner, operands.columns, transpose_b));
     });
   }
 
   template <class T>
   void gradients(const tenon::Call& call) const {
-    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
-      gradient_a(call, of, members);
-      gradient_b(call, of, members);
+    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) {
+      gradient_a(call, operands, members);
+      gradient_b(call, operands, members);
     });
   }
 
   /// da = dy * b^T, or its transpose if a is transposed.
   template <class T>
-  void gradient_a(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+  void gradient_a(const tenon::Call& call, const Operands<T>& operands,
+                  const Members& members) const {
     if (call.write(0) == tenon::Write::none) return;
-    const auto dy =
-        batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
-    const auto b = batch::device_matrices(of.b, of.inner, of.columns, transpose_b);
+    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), operands.rows,
+                                           operands.columns, false);
+    const auto b =
+        batch::device_matrices(operands.b, operands.inner, operands.columns, transpose_b);
     T* const da = call.input_grad<T>(0).data();
     const bool add = call.write(0) == tenon::Write::add;
     if (transpose_a)
       batch::sum_products_on_device<T>(
-          call, {da, of.count_a, of.inner, of.rows, add, bf16}, of.columns,
+          call, {da, operands.count_a, operands.inner, operands.rows, add, bf16}, operands.columns,
           batch::terms(members.a, members.b, members.product), b, dy.transpose());
     else
       batch::sum_products_on_device<T>(
-          call, {da, of.count_a, of.rows, of.inner, add, bf16}, of.columns,
+          call, {da, operands.count_a, operands.rows, operands.inner, add, bf16}, operands.columns,
           batch::terms(members.a, members.product, members.b), dy, b.transpose());
   }
 
   /// db = a^T * dy, or its transpose if b is transposed.
   template <class T>
-  void gradient_b(const tenon::Call& call, const Operands<T>& of, const Members& members) const {
+  void gradient_b(const tenon::Call& call, const Operands<T>& operands,
+                  const Members& members) const {
     if (call.write(1) == tenon::Write::none) return;
-    const auto dy =
-        batch::device_matrices(call.output_grad<T>(0).data(), of.rows, of.columns, false);
-    const auto a = batch::device_matrices(of.a, of.rows, of.inner, transpose_a);
+    const auto dy = batch::device_matrices(call.output_grad<T>(0).data(), operands.rows,
+                                           operands.columns, false);
+    const auto a = batch::device_matrices(operands.a, operands.rows, operands.inner, transpose_a);
     T* const db = call.input_grad<T>(1).data();
     const bool add = call.write(1) == tenon::Write::add;
     if (transpose_b)
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.columns, of.inner, add, bf16},
-                                       of.rows, batch::terms(members.b, members.product, members.a),
-                                       dy.transpose(), a);
+      batch::sum_products_on_device<T>(
+          call, {db, operands.count_b, operands.columns, operands.inner, add, bf16}, operands.rows,
+          batch::terms(members.b, members.product, members.a), dy.transpose(), a);
     else
-      batch::sum_products_on_device<T>(call, {db, of.count_b, of.inner, of.columns, add, bf16},
-                                       of.rows, batch::terms(members.b, members.a, members.product),
-                                       a.transpose(), dy);
+      batch::sum_products_on_device<T>(
+          call, {db, operands.count_b, operands.inner, operands.columns, add, bf16}, operands.rows,
+          batch::terms(members.b, members.a, members.product), a.transpose(), dy);
   }
 
   template <class T>
@@ -104,8 +107,8 @@ struct MatmulOnDevice : MatmulShapes {
   void sparse_gradients(const tenon::Call& call) {
     const int csr = call.storage(0) == tenon::Storage::csr ? 0 : 1;
     if (call.write(1 - csr) != tenon::Write::none) sparse_product<T>(call).operand_gradient();
-    with_operands<T>(call, [&](const Operands<T>& of, const Members& members) {
-      csr == 0 ? gradient_a(call, of, members) : gradient_b(call, of, members);
+    with_operands<T>(call, [&](const Operands<T>& operands, const Members& members) {
+      csr == 0 ? gradient_a(call, operands, members) : gradient_b(call, operands, members);
     });
   }
 

@@ -39,20 +39,20 @@ struct RowSums {
 /// Computes sizeof...(I) vectors of `bytes` bytes from column `first` on; the sums stay in
 /// registers.
 template <int bytes, class T, class Terms, std::size_t... I>
-[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& of, std::int64_t begin,
+[[gnu::always_inline]] inline void sum_tile(const RowSums<T, Terms>& row_sums, std::int64_t begin,
                                             std::int64_t end, std::int64_t first,
                                             std::index_sequence<I...>) {
   typedef T Vector __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
   constexpr std::int64_t width = bytes / sizeof(T);
   for (auto i = begin; i < end; ++i) {
-    if (of.nothing_to_add(i)) continue;
+    if (row_sums.nothing_to_add(i)) continue;
     Vector sum[sizeof...(I)] = {};
-    T* const to = of.target(i) + first;
-    if (of.add)
+    T* const to = row_sums.target(i) + first;
+    if (row_sums.add)
       ((sum[I] = *reinterpret_cast<const Vector*>(to + static_cast<std::int64_t>(I) * width)), ...);
-    for (auto e = of.terms.starts[i]; e < of.terms.starts[i + 1]; ++e) {
-      const T value = of.terms.value(e);
-      const T* const from = of.dense + of.terms.row(e) * of.dense_row + first;
+    for (auto e = row_sums.terms.starts[i]; e < row_sums.terms.starts[i + 1]; ++e) {
+      const T value = row_sums.terms.value(e);
+      const T* const from = row_sums.dense + row_sums.terms.row(e) * row_sums.dense_row + first;
       ((sum[I] +=
         value * *reinterpret_cast<const Vector*>(from + static_cast<std::int64_t>(I) * width)),
        ...);
@@ -62,51 +62,52 @@ template <int bytes, class T, class Terms, std::size_t... I>
 }
 
 template <class T, class Terms>
-[[gnu::always_inline]] inline void sum_column(const RowSums<T, Terms>& of, std::int64_t begin,
+[[gnu::always_inline]] inline void sum_column(const RowSums<T, Terms>& row_sums, std::int64_t begin,
                                               std::int64_t end, std::int64_t column) {
   for (auto i = begin; i < end; ++i) {
-    if (of.nothing_to_add(i)) continue;
-    T sum = of.add ? of.target(i)[column] : T(0);
-    for (auto e = of.terms.starts[i]; e < of.terms.starts[i + 1]; ++e)
-      sum += of.terms.value(e) * of.dense[of.terms.row(e) * of.dense_row + column];
-    of.target(i)[column] = sum;
+    if (row_sums.nothing_to_add(i)) continue;
+    T sum = row_sums.add ? row_sums.target(i)[column] : T(0);
+    for (auto e = row_sums.terms.starts[i]; e < row_sums.terms.starts[i + 1]; ++e)
+      sum += row_sums.terms.value(e) *
+             row_sums.dense[row_sums.terms.row(e) * row_sums.dense_row + column];
+    row_sums.target(i)[column] = sum;
   }
 }
 
 /// The widest tiles first. Each tile processes all rows before the next one, so that its columns of
 /// dense stay in the cache.
 template <int bytes, class T, class Terms>
-[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& of, std::int64_t begin,
+[[gnu::always_inline]] inline void sum_rows(const RowSums<T, Terms>& row_sums, std::int64_t begin,
                                             std::int64_t end) {
   constexpr std::int64_t width = bytes / sizeof(T), narrow = 16 / sizeof(T);
   std::int64_t column = 0;
-  for (; column + 8 * width <= of.columns; column += 8 * width)
-    sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<8>());
-  for (; column + 2 * width <= of.columns; column += 2 * width)
-    sum_tile<bytes>(of, begin, end, column, std::make_index_sequence<2>());
-  for (; column + narrow <= of.columns; column += narrow)
-    sum_tile<16>(of, begin, end, column, std::make_index_sequence<1>());
-  for (; column < of.columns; ++column) sum_column(of, begin, end, column);
+  for (; column + 8 * width <= row_sums.columns; column += 8 * width)
+    sum_tile<bytes>(row_sums, begin, end, column, std::make_index_sequence<8>());
+  for (; column + 2 * width <= row_sums.columns; column += 2 * width)
+    sum_tile<bytes>(row_sums, begin, end, column, std::make_index_sequence<2>());
+  for (; column + narrow <= row_sums.columns; column += narrow)
+    sum_tile<16>(row_sums, begin, end, column, std::make_index_sequence<1>());
+  for (; column < row_sums.columns; ++column) sum_column(row_sums, begin, end, column);
 }
 
 template <class T, class Terms = CsrTerms<T>>
 using SumRows = void (*)(const RowSums<T, Terms>&, std::int64_t begin, std::int64_t end);
 
 template <class T, class Terms>
-void sum_rows_plain(const RowSums<T, Terms>& of, std::int64_t begin, std::int64_t end) {
-  sum_rows<16>(of, begin, end);
+void sum_rows_plain(const RowSums<T, Terms>& row_sums, std::int64_t begin, std::int64_t end) {
+  sum_rows<16>(row_sums, begin, end);
 }
 
 #if defined(__x86_64__)
 template <class T, class Terms>
-[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& of, std::int64_t begin,
-                                               std::int64_t end) {
-  sum_rows<32>(of, begin, end);
+[[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& row_sums,
+                                               std::int64_t begin, std::int64_t end) {
+  sum_rows<32>(row_sums, begin, end);
 }
 template <class T, class Terms>
-[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Terms>& of, std::int64_t begin,
-                                                std::int64_t end) {
-  sum_rows<64>(of, begin, end);
+[[gnu::target("avx512f")]] void sum_rows_avx512(const RowSums<T, Terms>& row_sums,
+                                                std::int64_t begin, std::int64_t end) {
+  sum_rows<64>(row_sums, begin, end);
 }
 #endif
 

@@ -39,10 +39,11 @@ struct PlainProducts : Products<T> {
   void operator()(std::int64_t i) const {
     const auto each = this->rows * this->columns, number = i / each, row = i % each / this->columns,
                column = i % this->columns;
-    const auto at = [number, rounds = this->bf16](const Matrices<const T>& of, std::int64_t r,
+    const auto at = [number, rounds = this->bf16](const Matrices<const T>& operands, std::int64_t r,
                                                   std::int64_t c) {
       const T element =
-          of.data[number * of.step + (of.transposed ? c * of.row_size + r : r * of.row_size + c)];
+          operands.data[number * operands.step + (operands.transposed ? c * operands.row_size + r
+                                                                      : r * operands.row_size + c)];
       return rounds ? static_cast<T>(tenon::bfloat16(static_cast<float>(element))) : element;
     };
     T& to = this->result[number * this->result_step + i % each];
@@ -56,8 +57,9 @@ struct PlainProducts : Products<T> {
 inline constexpr std::size_t workspace_bytes = 64;
 
 template <class T>
-void multiply(const tenon::Call& call, const Products<T>& of) {
-  tenon::gpu::for_each(call, of.count * of.rows * of.columns, PlainProducts<T>{of});
+void multiply(const tenon::Call& call, const Products<T>& operands) {
+  tenon::gpu::for_each(call, operands.count * operands.rows * operands.columns,
+                       PlainProducts<T>{operands});
 }
 
 #else
@@ -74,12 +76,12 @@ inline constexpr std::size_t cublas_bytes = 32 << 20,
 
 /// cuBLAS is column-major: it sees every matrix transposed, so result' = right' * left'.
 template <class T>
-void multiply(const tenon::Call& call, const Products<T>& of) {
-  if (of.count == 0 || of.rows == 0 || of.columns == 0) return;
-  if (of.depth == 0) {  // an empty sum
-    for (std::int64_t i = 0; i < of.count && !of.add; ++i)
-      tenon::gpu::clear(call, of.result + i * of.result_step,
-                        static_cast<std::size_t>(of.rows * of.columns) * sizeof(T));
+void multiply(const tenon::Call& call, const Products<T>& operands) {
+  if (operands.count == 0 || operands.rows == 0 || operands.columns == 0) return;
+  if (operands.depth == 0) {  // an empty sum
+    for (std::int64_t i = 0; i < operands.count && !operands.add; ++i)
+      tenon::gpu::clear(call, operands.result + i * operands.result_step,
+                        static_cast<std::size_t>(operands.rows * operands.columns) * sizeof(T));
     return;
   }
   const auto cublas = tenon::gpu::library_handle<cublasHandle_t>(
@@ -88,17 +90,18 @@ void multiply(const tenon::Call& call, const Products<T>& of) {
   require(
       cublasSetWorkspace(cublas, tenon::gpu::library_workspace(call, cublas_bytes), cublas_bytes));
   constexpr bool wide = std::is_same_v<T, double>;
-  const auto compute = wide      ? CUBLAS_COMPUTE_64F
-                       : of.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF
-                                 : CUBLAS_COMPUTE_32F;
-  const T one = 1, beta = of.add ? 1 : 0;
+  const auto compute = wide            ? CUBLAS_COMPUTE_64F
+                       : operands.bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF
+                                       : CUBLAS_COMPUTE_32F;
+  const T one = 1, beta = operands.add ? 1 : 0;
   const auto order = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   require(cublasGemmStridedBatchedEx_64(
-      cublas, order(of.right.transposed), order(of.left.transposed), of.columns, of.rows, of.depth,
-      &one, of.right.data, wide ? CUDA_R_64F : CUDA_R_32F, of.right.row_size, of.right.step,
-      of.left.data, wide ? CUDA_R_64F : CUDA_R_32F, of.left.row_size, of.left.step, &beta,
-      of.result, wide ? CUDA_R_64F : CUDA_R_32F, of.columns, of.result_step, of.count, compute,
-      CUBLAS_GEMM_DEFAULT));
+      cublas, order(operands.right.transposed), order(operands.left.transposed), operands.columns,
+      operands.rows, operands.depth, &one, operands.right.data, wide ? CUDA_R_64F : CUDA_R_32F,
+      operands.right.row_size, operands.right.step, operands.left.data,
+      wide ? CUDA_R_64F : CUDA_R_32F, operands.left.row_size, operands.left.step, &beta,
+      operands.result, wide ? CUDA_R_64F : CUDA_R_32F, operands.columns, operands.result_step,
+      operands.count, compute, CUBLAS_GEMM_DEFAULT));
 }
 
 #endif

@@ -93,7 +93,7 @@ class Fold {
 inline const ReductionRow& choose_reduction(const ReductionTiling& tiling, std::int64_t elements,
                                             bool has_scratch) {
   return choice::first_of<reduction_choices>(
-      ReductionCase{tiling.inner_reduced(), tiling.tiles(), elements, has_scratch});
+      ReductionProblem{tiling.inner_reduced(), tiling.tiles(), elements, has_scratch});
 }
 
 /// Returns the number of segments of each tile.

@@ -4,7 +4,7 @@
 
 #include "product/choice.hpp"
 
-struct ReductionCase {
+struct ReductionProblem {
   bool inner_reduced;     ///< the innermost axis with several elements is reduced
   std::int64_t tiles;     ///< results, or groups of up to 256 adjacent results of columns
   std::int64_t elements;  ///< of the input
@@ -12,15 +12,16 @@ struct ReductionCase {
 };
 
 enum class ReductionAlgorithm { rows_in_segments, rows, columns_in_segments, columns };
-using ReductionRow = choice::Row<ReductionAlgorithm, ReductionCase>;
+using ReductionRow = choice::Row<ReductionAlgorithm, ReductionProblem>;
 
 namespace reduction_choice {
 
 inline constexpr std::int64_t enough_tiles = 16, elements_per_segment = 1 << 16;
 
 /// Whether each tile is split, because there are too few tiles to keep the threads busy.
-constexpr bool needs_segments(const ReductionCase& of) {
-  return of.has_scratch && of.tiles < enough_tiles && of.elements >= 2 * elements_per_segment;
+constexpr bool needs_segments(const ReductionProblem& problem) {
+  return problem.has_scratch && problem.tiles < enough_tiles &&
+         problem.elements >= 2 * elements_per_segment;
 }
 
 constexpr bool by_rows(ReductionAlgorithm algorithm) {
@@ -37,16 +38,17 @@ inline constexpr ReductionRow reduction_choices[] = {
     {ReductionAlgorithm::rows_in_segments, "rows in segments",
      "innermost axis reduced, `axes` is not an input, fewer than 16 results, at least 2^17 "
      "elements",
-     [](const ReductionCase& of) {
-       return of.inner_reduced && reduction_choice::needs_segments(of);
+     [](const ReductionProblem& problem) {
+       return problem.inner_reduced && reduction_choice::needs_segments(problem);
      },
      "not measured", "different order"},
     {ReductionAlgorithm::rows, "rows", "innermost axis reduced",
-     [](const ReductionCase& of) { return of.inner_reduced; }, "not measured", "different order"},
+     [](const ReductionProblem& problem) { return problem.inner_reduced; }, "not measured",
+     "different order"},
     {ReductionAlgorithm::columns_in_segments, "columns in segments",
      "innermost axis kept, `axes` is not an input, fewer than 16 groups of up to 256 adjacent "
      "results, at least 2^17 elements",
      reduction_choice::needs_segments, "not measured", "different order"},
-    {ReductionAlgorithm::columns, "columns", "otherwise", [](const ReductionCase&) { return true; },
-     "", "identical"},
+    {ReductionAlgorithm::columns, "columns", "otherwise",
+     [](const ReductionProblem&) { return true; }, "", "identical"},
 };

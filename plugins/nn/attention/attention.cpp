@@ -191,12 +191,12 @@ class Pass {
   using W = Wide<T>;
 
   Pass(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes)
-      : of(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
+      : tensors(call, sizes), rows(op, call, sizes), op_(op), sizes_(sizes) {
     blocks_ =
         blocks_of(call, sizes.batch * sizes.kv_heads, sizes.group() * sizes.queries, sizes.all());
   }
 
-  const CallTensors<T> of;
+  const CallTensors<T> tensors;
   const RowOfScores<W> rows;
 
   /// Number of blocks for each key head of each sample.
@@ -230,16 +230,18 @@ class Pass {
   }
 
   void gather_keys(const QueryBlock& block, W* to) const {
-    gather(of.past_key, sizes_.past, of.key, of.keys, block.sample, block.kv_head, to);
+    gather(tensors.past_key, sizes_.past, tensors.key, tensors.keys, block.sample, block.kv_head,
+           to);
   }
   void gather_values(const QueryBlock& block, W* to) const {
-    gather(of.past_value, sizes_.past, of.value, of.values, block.sample, block.kv_head, to);
+    gather(tensors.past_value, sizes_.past, tensors.value, tensors.values, block.sample,
+           block.kv_head, to);
   }
 
   /// Copies the queries, multiplied by the scale.
   void gather_queries(const QueryBlock& block, W* to) const {
     for_each_row(block, [&](std::int64_t i, std::int64_t head, std::int64_t at, std::int64_t) {
-      const T* const from = of.query + of.queries.at(block.sample, head, at);
+      const T* const from = tensors.query + tensors.queries.at(block.sample, head, at);
       for (std::int64_t k = 0; k < sizes_.size; ++k)
         to[i * sizes_.size + k] = static_cast<W>(from[k]) * rows.scale;
     });
@@ -283,7 +285,7 @@ class Pass {
                 {results, width});
     for_each_row(block, [&, results = results](std::int64_t i, std::int64_t head, std::int64_t at,
                                                std::int64_t) {
-      T* const to = output + of.outputs.at(block.sample, head, at);
+      T* const to = output + tensors.outputs.at(block.sample, head, at);
       for (std::int64_t k = 0; k < width; ++k) to[k] = T(results[i * width + k]);
     });
   }
@@ -297,8 +299,9 @@ class Pass {
 template <class T>
 void forward(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes) {
   const Pass<T> pass(op, call, sizes);
-  copy_present(call, 1, "past_key", pass.of.key, pass.of.keys, sizes.batch, sizes.past);
-  copy_present(call, 2, "past_value", pass.of.value, pass.of.values, sizes.batch, sizes.past);
+  copy_present(call, 1, "past_key", pass.tensors.key, pass.tensors.keys, sizes.batch, sizes.past);
+  copy_present(call, 2, "past_value", pass.tensors.value, pass.tensors.values, sizes.batch,
+               sizes.past);
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const scores = call.write(3) != tenon::Write::none ? call.output<T>(3).data() : nullptr;
   if (!output && !scores) return;
@@ -342,7 +345,7 @@ template <class T>
 void backward(const Attention& op, const tenon::Call& call, const Attention::Sizes& sizes) {
   using W = Wide<T>;
   const Pass<T> pass(op, call, sizes);
-  const auto& of = pass.of;
+  const auto& tensors = pass.tensors;
   const auto grad_or_null = [&](int output) {
     return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
   };
@@ -379,7 +382,7 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     if (d_output) {
       pass.for_each_row(
           block, [&, dy = dy](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-            const T* const from = d_output + of.outputs.at(block.sample, head, at);
+            const T* const from = d_output + tensors.outputs.at(block.sample, head, at);
             for (std::int64_t s = 0; s < value_size; ++s)
               dy[k * value_size + s] = static_cast<W>(from[s]);
           });
@@ -414,7 +417,7 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     multiply<W>({d, all, true}, {queries, size, false}, {all, size, count}, {dk, size}, true);
     pass.for_each_row(
         block, [&, dq = dq](std::int64_t k, std::int64_t head, std::int64_t at, std::int64_t) {
-          W* const to = d_query.data() + of.queries.at(block.sample, head, at);
+          W* const to = d_query.data() + tensors.queries.at(block.sample, head, at);
           for (std::int64_t s = 0; s < size; ++s) to[s] = dq[k * size + s] * pass.rows.scale;
         });
   };
@@ -448,12 +451,13 @@ void backward(const Attention& op, const tenon::Call& call, const Attention::Siz
     return Heads{heads.heads, sizes.past, heads.size, false};
   };
   put<T>(call, "query", 0, [&](std::int64_t i) { return d_query[static_cast<std::size_t>(i)]; });
-  put<T>(call, "key", 1, [&](std::int64_t i) { return at(key_at, of.keys, sizes.past, i); });
-  put<T>(call, "value", 2, [&](std::int64_t i) { return at(value_at, of.values, sizes.past, i); });
+  put<T>(call, "key", 1, [&](std::int64_t i) { return at(key_at, tensors.keys, sizes.past, i); });
+  put<T>(call, "value", 2,
+         [&](std::int64_t i) { return at(value_at, tensors.values, sizes.past, i); });
   put<T>(call, "past_key", 4,
-         [&](std::int64_t i) { return at(key_at, past_heads(of.keys), 0, i); });
+         [&](std::int64_t i) { return at(key_at, past_heads(tensors.keys), 0, i); });
   put<T>(call, "past_value", 5,
-         [&](std::int64_t i) { return at(value_at, past_heads(of.values), 0, i); });
+         [&](std::int64_t i) { return at(value_at, past_heads(tensors.values), 0, i); });
   if (needs_mask_grad) put_mask<W>(call, d_masked, sizes);
 }
 

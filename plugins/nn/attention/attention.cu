@@ -198,17 +198,17 @@ struct SumForMask {
   W* sums;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto& of = rows.sizes;
+    const auto& attention = rows.sizes;
     const auto query = i / mask.keys % sizes[2], head = i / mask.keys / sizes[2] % sizes[1],
                sample = i / mask.keys / sizes[2] / sizes[1];
     W sum = sums[i];
-    for (std::int64_t row = 0; row < samples * of.q_heads * of.queries; ++row) {
+    for (std::int64_t row = 0; row < samples * attention.q_heads * attention.queries; ++row) {
       if (mask.strides[0] != 0 && rows.sample(row) != sample) continue;
       if (mask.strides[1] != 0 && rows.head(row) != head) continue;
       if (mask.strides[2] != 0 && rows.query(row) != query) continue;
       for (std::int64_t n = mask.one ? 0 : i % mask.keys;
-           n < (mask.one ? of.all() : i % mask.keys + 1); ++n)
-        sum += d_masked[row * of.all() + n];
+           n < (mask.one ? attention.all() : i % mask.keys + 1); ++n)
+        sum += d_masked[row * attention.all() + n];
     }
     sums[i] = sum;
   }
@@ -227,15 +227,15 @@ struct PutMask {
 struct ScratchSizes {
   std::int64_t samples, q, k, v, scores, o, mask;
 
-  ScratchSizes(const Attention::Sizes& of, std::int64_t mask_elements) : mask(mask_elements) {
+  ScratchSizes(const Attention::Sizes& sizes, std::int64_t mask_elements) : mask(mask_elements) {
     constexpr std::int64_t enough = 1 << 26;  // scores
-    const auto row = std::max<std::int64_t>(of.q_heads * of.queries * of.all(), 1);
-    samples = std::clamp<std::int64_t>(enough / row, 1, std::max<std::int64_t>(of.batch, 1));
-    q = samples * of.q_heads * of.queries * of.size;
-    k = samples * of.kv_heads * of.all() * of.size;
-    v = samples * of.kv_heads * of.all() * of.value_size;
-    scores = samples * of.q_heads * of.queries * of.all();
-    o = samples * of.q_heads * of.queries * of.value_size;
+    const auto row = std::max<std::int64_t>(sizes.q_heads * sizes.queries * sizes.all(), 1);
+    samples = std::clamp<std::int64_t>(enough / row, 1, std::max<std::int64_t>(sizes.batch, 1));
+    q = samples * sizes.q_heads * sizes.queries * sizes.size;
+    k = samples * sizes.kv_heads * sizes.all() * sizes.size;
+    v = samples * sizes.kv_heads * sizes.all() * sizes.value_size;
+    scores = samples * sizes.q_heads * sizes.queries * sizes.all();
+    o = samples * sizes.q_heads * sizes.queries * sizes.value_size;
   }
   std::int64_t forward() const { return q + k + v + scores + o; }
   /// Each intermediate with its gradient; scores also with slopes of the softcap and gradients for

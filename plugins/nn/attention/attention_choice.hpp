@@ -4,23 +4,24 @@
 
 #include "../../shared/product/product_choice.hpp"
 
-struct AttentionCase {
+struct AttentionProblem {
   bool f64;  ///< computed in float64 instead of float32
 };
 
 enum class AttentionAlgorithm { loops, fma };
-using AttentionRow = choice::Row<AttentionAlgorithm, AttentionCase>;
+using AttentionRow = choice::Row<AttentionAlgorithm, AttentionProblem>;
 
 inline constexpr AttentionRow attention_choices[] = {
-    {AttentionAlgorithm::loops, "loops", "float64", [](const AttentionCase& of) { return of.f64; },
-     "not measured", "of another dtype"},
+    {AttentionAlgorithm::loops, "loops", "float64",
+     [](const AttentionProblem& problem) { return problem.f64; }, "not measured",
+     "of another dtype"},
     {AttentionAlgorithm::fma, "as products by FMA", "otherwise",
-     [](const AttentionCase&) { return true; }, "", "as for matrix products"},
+     [](const AttentionProblem&) { return true; }, "", "as for matrix products"},
 };
 
 /// The algorithm of a call whose query has this dtype.
 inline std::string attention_algorithm(tenon::DType dtype) {
-  const auto& row = choice::first_of<attention_choices>(AttentionCase{dtype == tenon::f64});
+  const auto& row = choice::first_of<attention_choices>(AttentionProblem{dtype == tenon::f64});
   return row.algorithm == AttentionAlgorithm::fma
              ? choice::text_of(product::choose(product::Multiplies::fma))
              : choice::text_of(row);

@@ -52,8 +52,8 @@ void multiply_in(const Arithmetic& arithmetic, const gemm::Operand<float>& left,
 template <class W>
 void multiply(const gemm::Operand<W>& left, const gemm::Operand<W>& right,
               const product::Size& size, const Result<W>& to, bool add = false) {
-  constexpr AttentionCase of{std::is_same_v<W, double>};
-  if constexpr (choice::first_of<attention_choices>(of).algorithm == AttentionAlgorithm::fma) {
+  constexpr AttentionProblem problem{std::is_same_v<W, double>};
+  if constexpr (choice::first_of<attention_choices>(problem).algorithm == AttentionAlgorithm::fma) {
     multiply_in(product::FmaArithmetic(size), left, {right}, size, to, add);
   } else {
     for (std::int64_t i = 0; i < size.rows; ++i) {

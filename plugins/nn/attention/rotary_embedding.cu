@@ -23,17 +23,17 @@ struct PairsOnDevice : RotaryPairs {
 /// (cos a - sin b, sin a + cos b), or the inverse rotation with the sign of sin flipped.
 template <class T>
 struct TurnPair {
-  PairsOnDevice of;
+  PairsOnDevice pairs;
   const T *data, *cos, *sin;
   T* output;
   bool back;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto k = i % of.pairs, head = i / of.pairs % of.heads, row = i / of.pairs / of.heads,
-               angle = of.angle(row, k);
+    const auto k = i % pairs.pairs, head = i / pairs.pairs % pairs.heads,
+               row = i / pairs.pairs / pairs.heads, angle = pairs.angle(row, k);
     if (angle < 0) return;
     using W = Wide<T>;
-    const auto a = of.a(row, head, k), b = of.b(a);
+    const auto a = pairs.a(row, head, k), b = pairs.b(a);
     const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]),
             c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
     output[a] = T(back ? c * x + s * y : c * x - s * y);
@@ -44,19 +44,19 @@ struct TurnPair {
 /// The gradients of one angle: sums over all pairs rotated by it.
 template <class T>
 struct SumAngle {
-  PairsOnDevice of;
+  PairsOnDevice pairs;
   const T *data, *dy;
   T *dcos, *dsin;  ///< null: not requested
 
   TENON_DEVICE void operator()(std::int64_t angle) const {
     using W = Wide<T>;
-    const auto k = angle % of.pairs, position = angle / of.pairs;
+    const auto k = angle % pairs.pairs, position = angle / pairs.pairs;
     W cos = 0, sin = 0;
-    for (auto row = of.positions ? 0 : position;
-         row < (of.positions ? of.batch * of.steps : position + 1); ++row) {
-      if (of.angle(row, k) != angle) continue;
-      for (std::int64_t head = 0; head < of.heads; ++head) {
-        const auto a = of.a(row, head, k), b = of.b(a);
+    for (auto row = pairs.positions ? 0 : position;
+         row < (pairs.positions ? pairs.batch * pairs.steps : position + 1); ++row) {
+      if (pairs.angle(row, k) != angle) continue;
+      for (std::int64_t head = 0; head < pairs.heads; ++head) {
+        const auto a = pairs.a(row, head, k), b = pairs.b(a);
         const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]), p = static_cast<W>(dy[a]),
                 q = static_cast<W>(dy[b]);
         cos += p * x + q * y;
@@ -104,11 +104,11 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
 
   template <class T>
   void turn(const tenon::Call& call, const T* from, T* to, bool back) const {
-    const auto of = pairs_on_device(call);
-    if (2 * of.pairs < of.size) tenon::gpu::copy(call, to, from, call.input_bytes(0));
+    const auto pairs = pairs_on_device(call);
+    if (2 * pairs.pairs < pairs.size) tenon::gpu::copy(call, to, from, call.input_bytes(0));
     tenon::gpu::for_each(
-        call, of.count(),
-        TurnPair<T>{of, from, call.input<T>(1).data(), call.input<T>(2).data(), to, back});
+        call, pairs.count(),
+        TurnPair<T>{pairs, from, call.input<T>(1).data(), call.input<T>(2).data(), to, back});
   }
 };
 TENON_KERNEL(rotary_embedding, cuda, RotaryEmbeddingCuda)

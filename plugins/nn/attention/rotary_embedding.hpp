@@ -153,19 +153,19 @@ struct RotaryEmbedding : tenon::Operator {
   /// Calls body(index of a, index of b, index of the angle) for each pair.
   template <class Body>
   void each_pair(const tenon::Call& call, const Body& body) const {
-    const auto of = pairs_of(call);
+    const auto pairs = pairs_of(call);
     const std::int64_t* const positions =
         call.has_input("positions") ? call.input<std::int64_t>("positions").data() : nullptr;
     const auto rows = call.input_type(1).shape[0];
-    for (std::int64_t row = 0; row < of.batch * of.steps; ++row) {
+    for (std::int64_t row = 0; row < pairs.batch * pairs.steps; ++row) {
       const auto position = positions ? positions[row] : row;
       if (positions && (position < 0 || position >= rows))
         throw tenon::Error("positions contains ", position, ", but cos has ", rows,
                            " rows: needs 0 to ", rows - 1);
-      for (std::int64_t head = 0; head < of.heads; ++head)
-        for (std::int64_t k = 0; k < of.pairs; ++k) {
-          const auto a = of.a(row, head, k);
-          body(a, of.b(a), position * of.pairs + k);
+      for (std::int64_t head = 0; head < pairs.heads; ++head)
+        for (std::int64_t k = 0; k < pairs.pairs; ++k) {
+          const auto a = pairs.a(row, head, k);
+          body(a, pairs.b(a), position * pairs.pairs + k);
         }
     }
   }

@@ -185,7 +185,7 @@ class AmxConvolution {
           reinterpret_cast<float*>(to), amx::side);
   }
 
-  void run_chunk(const Operands& of, const Range& rows, const Range& across) const {
+  void run_chunk(const Operands& operands, const Range& rows, const Range& across) const {
     const auto step = tiling_.stride.columns * tiling_.element,
                windows = at_once_.windows * amx::side,
                sums_size = windows * panel_tiles() * amx::side;
@@ -199,17 +199,17 @@ class AmxConvolution {
     auto* const placed = reinterpret_cast<Bits*>(scratch);
     auto* const sums = reinterpret_cast<float*>(scratch + placed_bytes);
     if (tiling_.interleaved)
-      pack_interleaved(of.data, rows, placed + size, placed);
+      pack_interleaved(operands.data, rows, placed + size, placed);
     else
-      pack_rows(of.data, rows, placed);
+      pack_rows(operands.data, rows, placed);
     const auto offsets = offsets_for(rows.size());
     const auto count = count_of(rows.size()), blocks = rounded_up(count, windows);
     amx::begin(amx::max_rows);
     for (auto panel = across.begin; panel < across.end; ++panel) {
       const auto columns = std::min(panel_tiles(), tiles() - panel * panel_tiles());
-      const Bits* const weights = of.weights + panel_begin(panel);
+      const Bits* const weights = operands.weights + panel_begin(panel);
       // Prefetches the next panel while this one is multiplied.
-      const Bits* const next = of.weights + panel_begin(panel + 1);
+      const Bits* const next = operands.weights + panel_begin(panel + 1);
       const auto lines = panel + 1 < panels() ? rounded_up(columns * amx::side, blocks) : 0;
       for (std::int64_t i = 0; i < blocks; ++i) {
         const auto first = i * windows;
@@ -220,8 +220,8 @@ class AmxConvolution {
                                                weights,
                                                sums,
                                                {next + i * chunks() * lines * amx::chunk, lines}});
-        write(of, rows.begin, {first, std::min(first + windows, count)}, sums, columns * amx::side,
-              panel * panel_tiles() * amx::side);
+        write(operands, rows.begin, {first, std::min(first + windows, count)}, sums,
+              columns * amx::side, panel * panel_tiles() * amx::side);
       }
     }
     amx::end();
@@ -291,7 +291,7 @@ class AmxConvolution {
 
   /// Writes the sums of the windows `range`, skipping those between rows, which are not output
   /// positions.
-  void write(const Operands& of, std::int64_t top, const Range& range, const float* sums,
+  void write(const Operands& operands, std::int64_t top, const Range& range, const float* sums,
              std::int64_t sums_row, std::int64_t filter) const {
     const auto columns = std::min(sums_row, tiling_.filters - filter);
     for (auto i = range.begin; i < range.end;) {
@@ -300,8 +300,8 @@ class AmxConvolution {
       const auto count = std::min(end - i, tiling_.positions.columns - column);
       if (count > 0)
         amx::add_bias(sums + (i - range.begin) * sums_row, sums_row, count, columns,
-                      of.bias ? of.bias + filter : nullptr,
-                      of.output +
+                      operands.bias ? operands.bias + filter : nullptr,
+                      operands.output +
                           ((top + row) * tiling_.positions.columns + column) * tiling_.filters +
                           filter,
                       tiling_.filters);

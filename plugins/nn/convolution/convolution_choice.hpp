@@ -9,7 +9,7 @@
 #include "../../shared/product/product_choice.hpp"
 #include "amx_tiling.hpp"
 
-struct ConvolutionCase {
+struct ConvolutionProblem {
   Window window;
   tenon::Shape data, output;
   std::int64_t groups = 1;
@@ -45,10 +45,10 @@ enum class ConvolutionAlgorithm {
   direct_by_rows,
   direct_by_samples
 };
-using ConvolutionRow = choice::Row<ConvolutionAlgorithm, ConvolutionCase>;
+using ConvolutionRow = choice::Row<ConvolutionAlgorithm, ConvolutionProblem>;
 
 /// A chunk of a direct forward pass, as oneDNN would compute it channels-last.
-struct StepCase {
+struct StepProblem {
   int axes;
   std::int64_t groups, filters, columns;  ///< columns: of the output's last axis
   bool data_last, output_last;            ///< with a single channel, both layouts are the same
@@ -57,71 +57,76 @@ struct StepCase {
 };
 
 enum class StepAlgorithm { small_filter, channels_last, blocked };
-using StepRow = choice::Row<StepAlgorithm, StepCase>;
+using StepRow = choice::Row<StepAlgorithm, StepProblem>;
 
 /// A product computed by im2col.
-struct Im2colCase {
+struct Im2colProblem {
   std::int64_t rows;  ///< of the product
   bool bf16, forward, packed, output_last;
 };
 
 enum class Im2colAlgorithm { bf16, weights_on_the_left, fma, f32 };
-using Im2colRow = choice::Row<Im2colAlgorithm, Im2colCase>;
+using Im2colRow = choice::Row<Im2colAlgorithm, Im2colProblem>;
 
 namespace convolution_choice {
 
 /// im2col reads the weights once per output position, in their original layout; oneDNN
 /// reads them more often and in another layout.
-inline bool has_small_output(const ConvolutionCase& of) {
-  const bool multiplies = of.bf16 ? of.processor.bf16 : of.has_wide_vectors();
-  const auto max_positions = of.processor.amx ? 256 : 64;
-  return of.has_large_weights() && multiplies && of.samples() > 0 &&
-         of.positions() <= max_positions && of.positions() <= of.filters();
+inline bool has_small_output(const ConvolutionProblem& problem) {
+  const bool multiplies = problem.bf16 ? problem.processor.bf16 : problem.has_wide_vectors();
+  const auto max_positions = problem.processor.amx ? 256 : 64;
+  return problem.has_large_weights() && multiplies && problem.samples() > 0 &&
+         problem.positions() <= max_positions && problem.positions() <= problem.filters();
 }
 /// With constant weights, oneDNN reorders them only once and is faster for fewer positions already.
 /// Plain tensors occur mostly in training.
-inline bool has_small_output_forward(const ConvolutionCase& of) {
-  const auto max_positions = of.data_last || of.output_last ? 32 : of.processor.amx ? 128 : 32;
-  return has_small_output(of) && of.positions() <= max_positions;
+inline bool has_small_output_forward(const ConvolutionProblem& problem) {
+  const auto max_positions = problem.data_last || problem.output_last ? 32
+                             : problem.processor.amx                  ? 128
+                                                                      : 32;
+  return has_small_output(problem) && problem.positions() <= max_positions;
 }
 
 /// If less than a quarter of the tiles' multiplications contribute, oneDNN is faster. Considers a
 /// single sample, so that results do not depend on the batch.
-inline bool fits_amx(const ConvolutionCase& of) {
-  if (of.groups != 1 || of.window.axes != 2 || !of.bf16 || !of.processor.bf16 || !of.processor.amx)
+inline bool fits_amx(const ConvolutionProblem& problem) {
+  if (problem.groups != 1 || problem.window.axes != 2 || !problem.bf16 || !problem.processor.bf16 ||
+      !problem.processor.amx)
     return false;
-  if (of.window.dilate[0] != 1 || of.window.dilate[1] != 1 || of.data.size() == 0 ||
-      of.output.size() == 0)
+  if (problem.window.dilate[0] != 1 || problem.window.dilate[1] != 1 || problem.data.size() == 0 ||
+      problem.output.size() == 0)
     return false;
-  return (of.data_last || of.channels() == 1) && of.output_last &&
-         AmxTiling(of.window, of.data, of.output).use() >= 0.25;
+  return (problem.data_last || problem.channels() == 1) && problem.output_last &&
+         AmxTiling(problem.window, problem.data, problem.output).use() >= 0.25;
 }
 
 /// Transformed weights are four times as large as the filters, so that few tiles do not amortize
 /// reading them. Considers a single sample, too.
-inline bool fits_winograd(const ConvolutionCase& of) {
-  if (of.groups != 1 || of.window.axes != 2 || of.bf16 || !of.has_wide_vectors() || !of.data_last ||
-      !of.output_last)
+inline bool fits_winograd(const ConvolutionProblem& problem) {
+  if (problem.groups != 1 || problem.window.axes != 2 || problem.bf16 ||
+      !problem.has_wide_vectors() || !problem.data_last || !problem.output_last)
     return false;
   for (std::size_t axis = 0; axis < 2; ++axis)
-    if (of.window.kernel[axis] != 3 || of.window.stride[axis] != 1 || of.window.dilate[axis] != 1)
+    if (problem.window.kernel[axis] != 3 || problem.window.stride[axis] != 1 ||
+        problem.window.dilate[axis] != 1)
       return false;
-  const auto tiles = (of.output[2] + 3) / 4 * ((of.output[3] + 3) / 4);
-  return of.channels() % 16 == 0 && of.filters() % 16 == 0 &&
-         std::min(of.channels(), of.filters()) >= 32 && tiles >= 32 &&
-         of.channels() * of.filters() <= 512 * tiles;
+  const auto tiles = (problem.output[2] + 3) / 4 * ((problem.output[3] + 3) / 4);
+  return problem.channels() % 16 == 0 && problem.filters() % 16 == 0 &&
+         std::min(problem.channels(), problem.filters()) >= 32 && tiles >= 32 &&
+         problem.channels() * problem.filters() <= 512 * tiles;
 }
 
 /// Filters per chunk. With AVX-512, oneDNN uses a slower blocking for fewer than 128.
-inline std::int64_t filters_per_chunk(const ConvolutionCase& of) {
-  return of.onednn_avx512 ? 128 : 64;
+inline std::int64_t filters_per_chunk(const ConvolutionProblem& problem) {
+  return problem.onednn_avx512 ? 128 : 64;
 }
 
 inline constexpr std::int64_t min_gradient_filters =
     64;  ///< minimum number of filters per chunk of the weights' gradient
-inline bool fits_gradient_by_filters(const ConvolutionCase& of) {
-  return of.groups == 1 && of.samples() > 0 && of.filters() >= 2 * min_gradient_filters &&
-         of.weights() > of.data.size() + of.output.size();
+inline bool fits_gradient_by_filters(const ConvolutionProblem& problem) {
+  return problem.groups == 1 && problem.samples() > 0 &&
+         problem.filters() >= 2 * min_gradient_filters &&
+         problem.weights() > problem.data.size() + problem.output.size();
 }
 
 inline constexpr ConvolutionRow forward[] = {
@@ -145,12 +150,12 @@ inline constexpr ConvolutionRow forward[] = {
     {ConvolutionAlgorithm::direct_by_filters, "direct by filters",
      "weights larger than 4 times data and output, no groups, number of filters a multiple "
      "of 64 (128 if oneDNN uses AVX-512)",
-     [](const ConvolutionCase& of) {
-       return of.has_large_weights() && of.filters() % filters_per_chunk(of) == 0;
+     [](const ConvolutionProblem& problem) {
+       return problem.has_large_weights() && problem.filters() % filters_per_chunk(problem) == 0;
      },
      "not recorded", "identical"},
     {ConvolutionAlgorithm::direct_by_rows, "direct by rows", "otherwise",
-     [](const ConvolutionCase&) { return true; }, "", "identical"},
+     [](const ConvolutionProblem&) { return true; }, "", "identical"},
 };
 
 inline constexpr ConvolutionRow data_gradient[] = {
@@ -159,7 +164,7 @@ inline constexpr ConvolutionRow data_gradient[] = {
      "AMX), not more positions than filters, no groups",
      has_small_output, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise",
-     [](const ConvolutionCase&) { return true; }, "", "identical"},
+     [](const ConvolutionProblem&) { return true; }, "", "identical"},
 };
 
 inline constexpr ConvolutionRow weight_gradient[] = {
@@ -171,7 +176,7 @@ inline constexpr ConvolutionRow weight_gradient[] = {
      "weights larger than data and output, no groups, at least 128 filters",
      fits_gradient_by_filters, "not recorded", "different summation order"},
     {ConvolutionAlgorithm::direct_by_samples, "direct by samples", "otherwise",
-     [](const ConvolutionCase&) { return true; }, "", "identical"},
+     [](const ConvolutionProblem&) { return true; }, "", "identical"},
 };
 
 // ---- chunks of a direct convolution ----------------------------------------------------------
@@ -194,19 +199,19 @@ inline constexpr std::int64_t max_small_filters = 16;
 inline constexpr StepRow step[] = {
     {StepAlgorithm::small_filter, "small-filter loops by AVX2",
      "at most 16 filters, channels-last, two axes, oneDNN's code would use AVX2",
-     [](const StepCase& of) {
-       return of.implementation == "jit:avx2" && of.data_last && of.output_last && of.axes == 2 &&
-              of.groups == 1 && of.filters <= max_small_filters;
+     [](const StepProblem& problem) {
+       return problem.implementation == "jit:avx2" && problem.data_last && problem.output_last &&
+              problem.axes == 2 && problem.groups == 1 && problem.filters <= max_small_filters;
      },
      "not recorded", "different summation order"},
     {StepAlgorithm::channels_last, "oneDNN, channels-last",
      "channels-last, at least 4 columns, oneDNN has optimized code",
-     [](const StepCase& of) {
-       return !of.implementation.empty() && !of.implementation.starts_with("ref");
+     [](const StepProblem& problem) {
+       return !problem.implementation.empty() && !problem.implementation.starts_with("ref");
      },
      "no tensor is reordered", "different summation order"},
     {StepAlgorithm::blocked, "oneDNN, its own layout", "otherwise",
-     [](const StepCase&) { return true; }, "", "identical"},
+     [](const StepProblem&) { return true; }, "", "identical"},
 };
 
 // ---- products of im2col ----------------------------------------------------------------------
@@ -214,17 +219,17 @@ inline constexpr StepRow step[] = {
 /// For few rows, weights are not reused often enough to amortize the bf16x3 split.
 inline constexpr Im2colRow im2col[] = {
     {Im2colAlgorithm::bf16, "bf16", "factors rounded to bfloat16",
-     [](const Im2colCase& of) { return of.bf16; }, "not recorded", "rounded factors"},
+     [](const Im2colProblem& problem) { return problem.bf16; }, "not recorded", "rounded factors"},
     {Im2colAlgorithm::weights_on_the_left, "FMA, weights on the left",
      "forward, plain output, unpacked weights, fewer than 64 rows",
-     [](const Im2colCase& of) {
-       return of.forward && !of.packed && !of.output_last && of.rows < 64;
+     [](const Im2colProblem& problem) {
+       return problem.forward && !problem.packed && !problem.output_last && problem.rows < 64;
      },
      "weights are read once", "FMA"},
     {Im2colAlgorithm::fma, "FMA", "fewer than 64 rows",
-     [](const Im2colCase& of) { return of.rows < 64; }, "no bf16x3 split", "FMA"},
+     [](const Im2colProblem& problem) { return problem.rows < 64; }, "no bf16x3 split", "FMA"},
     {Im2colAlgorithm::f32, "as products of float32", "otherwise",
-     [](const Im2colCase&) { return true; }, "", "as for matrix products"},
+     [](const Im2colProblem&) { return true; }, "", "as for matrix products"},
 };
 
 }  // namespace convolution_choice

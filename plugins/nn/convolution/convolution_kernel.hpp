@@ -13,8 +13,8 @@
 #include "winograd_convolution.hpp"
 
 /// The properties that select its algorithms.
-inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& shape,
-                               std::int64_t groups) {
+inline ConvolutionProblem problem_of(const Window& window, const ConvolutionShape& shape,
+                                     std::int64_t groups) {
   return {window,
           shape.data,
           shape.output,
@@ -30,12 +30,12 @@ inline ConvolutionCase case_of(const Window& window, const ConvolutionShape& sha
 class ConvolutionKernel {
  public:
   ConvolutionKernel(const Window& window, const ConvolutionShape& shape, std::int64_t groups)
-      : ConvolutionKernel(window, shape, case_of(window, shape, groups)) {}
+      : ConvolutionKernel(window, shape, problem_of(window, shape, groups)) {}
 
   /// Memory held by the passes.
   std::size_t bytes() const {
-    const auto of = [](const auto& pass) { return pass ? pass->bytes() : 0; };
-    return of(forward_) + of(backward_data_) + of(gradient_);
+    const auto bytes_of = [](const auto& pass) { return pass ? pass->bytes() : 0; };
+    return bytes_of(forward_) + bytes_of(backward_data_) + bytes_of(gradient_);
   }
 
   /// Calls body(algorithm) if forward uses an algorithm that packs its weights itself; returns
@@ -132,14 +132,15 @@ class ConvolutionKernel {
   }
 
  private:
-  ConvolutionKernel(const Window& window, const ConvolutionShape& shape, const ConvolutionCase& of)
-      : steps_(window, shape, of.groups),
+  ConvolutionKernel(const Window& window, const ConvolutionShape& shape,
+                    const ConvolutionProblem& problem)
+      : steps_(window, shape, problem.groups),
         partition_(window, shape.data, shape.output),
         shape_(shape),
-        forward_choice_(choice::first_of<convolution_choice::forward>(of)),
-        data_gradient_choice_(choice::first_of<convolution_choice::data_gradient>(of)),
-        weight_gradient_choice_(choice::first_of<convolution_choice::weight_gradient>(of)),
-        filters_per_chunk_(convolution_choice::filters_per_chunk(of)) {
+        forward_choice_(choice::first_of<convolution_choice::forward>(problem)),
+        data_gradient_choice_(choice::first_of<convolution_choice::data_gradient>(problem)),
+        weight_gradient_choice_(choice::first_of<convolution_choice::weight_gradient>(problem)),
+        filters_per_chunk_(convolution_choice::filters_per_chunk(problem)) {
     const auto any_is = [&](ConvolutionAlgorithm algorithm) {
       return forward_choice_.algorithm == algorithm ||
              data_gradient_choice_.algorithm == algorithm ||

@@ -97,14 +97,14 @@ class ConvolutionPrimitives {
   ConvolutionPrimitive forward(const WindowChunk& chunk, const onednn::Desc& weights) const {
     const bool data_last = shape_.data_layout == onednn::Layout::channels_last;
     const bool output_last = shape_.output_layout == onednn::Layout::channels_last;
-    StepCase of{static_cast<int>(stride_.size()), groups_,     output_[1], output_.back(),
-                data_last || data_[1] == 1,       output_last, {}};
+    StepProblem problem{static_cast<int>(stride_.size()), groups_,     output_[1], output_.back(),
+                        data_last || data_[1] == 1,       output_last, {}};
     std::optional<onednn::Step> step;
-    if (convolution_choice::prefers_channels_last(data_last, output_last, of.columns)) {
+    if (convolution_choice::prefers_channels_last(data_last, output_last, problem.columns)) {
       step = forward_step(chunk, description(chunk, weights, onednn::Layout::channels_last));
-      of.implementation = step->implementation();
+      problem.implementation = step->implementation();
     }
-    switch (choice::first_of<convolution_choice::step>(of).algorithm) {
+    switch (choice::first_of<convolution_choice::step>(problem).algorithm) {
       case StepAlgorithm::small_filter:
         return small_filter(chunk);
       case StepAlgorithm::channels_last:

@@ -131,7 +131,7 @@ class Im2colConvolution {
 
   Im2colAlgorithm algorithm(std::int64_t rows, bool forward = false, bool packed = true) const {
     return choice::first_of<convolution_choice::im2col>(
-               Im2colCase{rows, rounded_, forward, packed, output_last_})
+               Im2colProblem{rows, rounded_, forward, packed, output_last_})
         .algorithm;
   }
 

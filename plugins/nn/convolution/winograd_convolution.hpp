@@ -196,7 +196,7 @@ class WinogradConvolution {
     });
   }
 
-  void run_chunk(const Operands& of, const Range& down, const Range& across) const {
+  void run_chunk(const Operands& operands, const Range& down, const Range& across) const {
     const auto count = down.size() * across.size();
     const auto top = [&](std::int64_t tile) {
       return (down.first + tile / across.size()) * outputs;
@@ -207,8 +207,8 @@ class WinogradConvolution {
     // First, so that the elements it reads are in the cache for the tiles.
     const TileRange::Region region{top(0) + top_, left(0) + left_, down.size() * outputs + 2,
                                    across.size() * outputs + 2};
-    const auto uneven = of.range.uneven_tiles(of.data, {height_, width_, channels_}, region,
-                                              {rows_ - top(0), columns_ - left(0)});
+    const auto uneven = operands.range.uneven_tiles(operands.data, {height_, width_, channels_},
+                                                    region, {rows_ - top(0), columns_ - left(0)});
     // Padded by some vectors, because products at power-of-two distances would share few cache
     // sets.
     const auto seen = count * channels_ + vector, made = count * block + vector;
@@ -216,24 +216,24 @@ class WinogradConvolution {
         onednn::scratch(static_cast<std::size_t>(points * (seen + made)) * sizeof(float)));
     float* const sums = transformed + points * seen;
     for (std::int64_t tile = 0; tile < count; ++tile)
-      read_tile(of.data, top(tile) + top_, left(tile) + left_, transformed + tile * channels_,
+      read_tile(operands.data, top(tile) + top_, left(tile) + left_, transformed + tile * channels_,
                 seen);
     const product::FmaArithmetic arithmetic({count, filters_, channels_});
     for (std::int64_t filter = 0; filter < filters_; filter += block) {
       const auto width = std::min(block, filters_ - filter);
       for (std::int64_t point = 0; point < points; ++point)
         arithmetic.multiply_tile({transformed + point * seen, channels_, false},
-                                 {{nullptr, 0, false}, of.factors + point * factor_size()},
+                                 {{nullptr, 0, false}, operands.factors + point * factor_size()},
                                  {sums + point * made, block}, {}, {0, count, filter, width});
       for (std::int64_t tile = 0; tile < count; ++tile)
-        write_tile(sums + tile * block, made, top(tile), left(tile), of, filter, width);
+        write_tile(sums + tile * block, made, top(tile), left(tile), operands, filter, width);
     }
-    for (const auto tile : uneven) sum_tile(top(tile), left(tile), of);
+    for (const auto tile : uneven) sum_tile(top(tile), left(tile), operands);
   }
 
   /// The positions from (y, x) of the output on as direct sums: a matrix of windows times the
   /// weights.
-  void sum_tile(std::int64_t y, std::int64_t x, const Operands& of) const {
+  void sum_tile(std::int64_t y, std::int64_t x, const Operands& operands) const {
     const auto down = std::min(outputs, rows_ - y), across = std::min(outputs, columns_ - x),
                rows = down * across, depth = channels_ * 9;
     auto* const windows = reinterpret_cast<float*>(
@@ -243,20 +243,22 @@ class WinogradConvolution {
       for (std::int64_t tap = 0; tap < 9; ++tap) {
         const auto i = y + row / across + tap / 3 + top_, j = x + row % across + tap % 3 + left_;
         const bool inside = i >= 0 && i < height_ && j >= 0 && j < width_;
-        const float* const from = of.data + (i * width_ + j) * channels_;
+        const float* const from = operands.data + (i * width_ + j) * channels_;
         for (std::int64_t channel = 0; channel < channels_; ++channel)
           to[channel * 9 + tap] = inside ? from[channel] : 0;
       }
     const product::FmaArithmetic arithmetic({rows, filters_, depth});
     for (std::int64_t filter = 0; filter < filters_; filter += block) {
       const auto width = std::min(block, filters_ - filter);
-      arithmetic.multiply_tile({windows, depth, false}, {{nullptr, 0, false}, of.sums.packed()},
-                               {sums, block}, {}, {0, rows, filter, width});
+      arithmetic.multiply_tile({windows, depth, false},
+                               {{nullptr, 0, false}, operands.sums.packed()}, {sums, block}, {},
+                               {0, rows, filter, width});
       for (std::int64_t row = 0; row < rows; ++row) {
-        float* const row_sums =
-            of.output + ((y + row / across) * columns_ + x + row % across) * filters_ + filter;
+        float* const row_sums = operands.output +
+                                ((y + row / across) * columns_ + x + row % across) * filters_ +
+                                filter;
         for (std::int64_t k = 0; k < width; ++k)
-          row_sums[k] = sums[row * block + k] + (of.bias ? of.bias[filter + k] : 0);
+          row_sums[k] = sums[row * block + k] + (operands.bias ? operands.bias[filter + k] : 0);
       }
     }
   }
@@ -318,10 +320,10 @@ class WinogradConvolution {
 
   /// Writes the positions from (y, x) of the output on, as far as they exist.
   void write_tile(const float* sums, std::int64_t next, std::int64_t y, std::int64_t x,
-                  const Operands& of, std::int64_t filter, std::int64_t width) const {
+                  const Operands& operands, std::int64_t filter, std::int64_t width) const {
     const auto down = std::min(outputs, rows_ - y), across = std::min(outputs, columns_ - x);
-    float* const to = of.output + (y * columns_ + x) * filters_ + filter;
-    const float* const bias = of.bias ? of.bias + filter : nullptr;
+    float* const to = operands.output + (y * columns_ + x) * filters_ + filter;
+    const float* const bias = operands.bias ? operands.bias + filter : nullptr;
     tenon::wide([=, filters = filters_, row_size = columns_ * filters_] {
       for (std::int64_t i = 0; i < width; i += vector) {
         Vector half[outputs * reach];

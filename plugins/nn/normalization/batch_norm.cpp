@@ -211,16 +211,16 @@ void gradients(const BatchNorm& op, const tenon::Call& call) {
       const auto normal = [=, mean = mean[c], inverse_std = inverse_std[c]](std::int64_t i) {
         return (W(x[i]) - mean) * inverse_std;
       };
-      const auto of = by_rows ? sums[static_cast<std::size_t>(c)] : tenon::wide([=] {
+      const auto totals = by_rows ? sums[static_cast<std::size_t>(c)] : tenon::wide([=] {
         return GradientSums{
             sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]); }),
             sum_over(channels, c, [=](std::int64_t i) { return W(dy[i]) * normal(i); })};
       });
-      if (dgamma) store(call.write(1), dgamma[c], of.dy_normal);
-      if (dbeta) store(call.write(2), dbeta[c], of.dy);
+      if (dgamma) store(call.write(1), dgamma[c], totals.dy_normal);
+      if (dbeta) store(call.write(2), dbeta[c], totals.dy);
       if (!dx || by_rows) continue;
-      const auto mean_dy = static_cast<W>(of.dy / n),
-                 mean_dy_normal = static_cast<W>(of.dy_normal / n);
+      const auto mean_dy = static_cast<W>(totals.dy / n),
+                 mean_dy_normal = static_cast<W>(totals.dy_normal / n);
       const auto scale = W(gamma[c]) * inverse_std[c];
       put_channel(call.write(0), dx, channels, c, [=](std::int64_t i) {
         return scale * (W(dy[i]) - mean_dy - normal(i) * mean_dy_normal);

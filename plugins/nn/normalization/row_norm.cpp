@@ -75,7 +75,7 @@ void backward(const tenon::Call& call, const NormRows& rows, bool centred, doubl
   const T *const data = call.input<T>(0).data(), *const gamma = call.input<T>(1).data(),
                  *const dy = call.output_grad<T>(0).data();
   std::vector<Statistics<W>> all(static_cast<std::size_t>(rows.count));
-  const auto of = [&](std::int64_t row) { return all[static_cast<std::size_t>(row)]; };
+  const auto of_row = [&](std::int64_t row) { return all[static_cast<std::size_t>(row)]; };
   const auto number_of = [&](std::int64_t row, std::int64_t i) {
     return rows.per_group == 0 ? i : row % rows.groups * rows.per_group + i / rows.repeat;
   };
@@ -108,8 +108,8 @@ void backward(const tenon::Call& call, const NormRows& rows, bool centred, doubl
     const auto term = [&](std::int64_t row, std::int64_t i) {
       const W slope = static_cast<W>(dy[row * rows.size + i]);
       return input == 2 ? slope
-                        : slope * (static_cast<W>(data[row * rows.size + i]) - of(row).mean) *
-                              of(row).scale;
+                        : slope * (static_cast<W>(data[row * rows.size + i]) - of_row(row).mean) *
+                              of_row(row).scale;
     };
     if (rows.per_group == 0) {
       sum_columns(call, rows.count, rows.size, term,

@@ -3,7 +3,7 @@
 #pragma once
 #include "../../shared/product/choice.hpp"
 
-struct PoolingCase {
+struct PoolingProblem {
   bool f32, maximum;
   bool plain;  ///< no dilation, padding below the kernel's size, no window beyond the padding, as
                ///< oneDNN requires
@@ -11,18 +11,20 @@ struct PoolingCase {
 };
 
 enum class PoolingAlgorithm { sliding_maximum, onednn, loops };
-using PoolingRow = choice::Row<PoolingAlgorithm, PoolingCase>;
+using PoolingRow = choice::Row<PoolingAlgorithm, PoolingProblem>;
 
 inline constexpr PoolingRow pooling_choices[] = {
     {PoolingAlgorithm::sliding_maximum, "maximum along rows, then columns",
      "maximum, float32, no dilation, padding below the kernel's size, fewer than 2^31 elements per "
      "plane",
-     [](const PoolingCase& of) { return of.f32 && of.maximum && of.plain && of.countable; },
+     [](const PoolingProblem& problem) {
+       return problem.f32 && problem.maximum && problem.plain && problem.countable;
+     },
      "not recorded", "identical"},
     {PoolingAlgorithm::onednn, "oneDNN",
      "average, float32, no dilation, padding below the kernel's size",
-     [](const PoolingCase& of) { return of.f32 && !of.maximum && of.plain; }, "not recorded",
-     "different summation order"},
-    {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingCase&) { return true; }, "",
+     [](const PoolingProblem& problem) { return problem.f32 && !problem.maximum && problem.plain; },
+     "not recorded", "different summation order"},
+    {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingProblem&) { return true; }, "",
      "identical"},
 };

@@ -51,7 +51,7 @@ struct PoolingCpu : Operator {
  private:
   const PoolingRow& choose(const tenon::TensorType& data, const tenon::TensorType& output) const {
     const auto window = this->window(data.shape);
-    return choice::first_of<pooling_choices>(PoolingCase{
+    return choice::first_of<pooling_choices>(PoolingProblem{
         data.dtype == tenon::f32, this->pooling() == Pooling::max,
         is_plain(window, data.shape, output.shape), MaxOfWindows::fits(window, data.shape)});
   }

@@ -134,12 +134,13 @@ inline std::vector<Function> functions_of(const Recurrent& op, int each) {
     made.kind = op.activations.size() > 0   ? kind_of(op.activations[static_cast<std::size_t>(i)])
                 : each > 1 && i % each == 0 ? Kind::sigmoid
                                             : Kind::tanh;
-    const auto& of = named[static_cast<std::size_t>(made.kind)];
-    made.alpha = of.numbers > 0 && alphas < op.activation_alpha.size()
+    const auto& defaults = named[static_cast<std::size_t>(made.kind)];
+    made.alpha = defaults.numbers > 0 && alphas < op.activation_alpha.size()
                      ? op.activation_alpha[alphas++]
-                     : of.alpha;
-    made.beta =
-        of.numbers > 1 && betas < op.activation_beta.size() ? op.activation_beta[betas++] : of.beta;
+                     : defaults.alpha;
+    made.beta = defaults.numbers > 1 && betas < op.activation_beta.size()
+                    ? op.activation_beta[betas++]
+                    : defaults.beta;
     made.clip = op.clip;
     functions.push_back(made);
   }

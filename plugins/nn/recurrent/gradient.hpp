@@ -28,15 +28,15 @@ void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gat
                   std::int64_t scratch, bool has_cell, const Cell& cell, const Backward& backward,
                   const char* extra_name = nullptr, std::int64_t extra = 0) {
   using W = Wide<T>;
-  const Layer<T> of(op, call, gates, has_cell);
-  const auto hidden = of.hidden, rows = of.rows, features = of.features;
+  const Layer<T> layer(op, call, gates, has_cell);
+  const auto hidden = layer.hidden, rows = layer.rows, features = layer.features;
   // per step: the gradients of its sums, h, and the input of the last block
-  const auto samples = of.num_directions * of.batch, saved = 2 * rows + 2 * hidden;
+  const auto samples = layer.num_directions * layer.batch, saved = 2 * rows + 2 * hidden;
   const auto number = [](std::int64_t count) {
     return std::vector<W>(static_cast<std::size_t>(count), W(0));
   };
-  auto all = number(samples * of.steps * saved),
-       dx = number(of.num_directions * of.batch * of.steps * features),
+  auto all = number(samples * layer.steps * saved),
+       dx = number(layer.num_directions * layer.batch * layer.steps * features),
        dh0 = number(samples * hidden), dc0 = number(has_cell ? samples * hidden : 0),
        dextra = number(samples * extra);
   const auto grad_or_null = [&](int output) {
@@ -45,41 +45,41 @@ void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gat
   const T *const dy = grad_or_null(0), *const dlast_h = grad_or_null(1),
                  *const dlast_c = has_cell ? grad_or_null(2) : nullptr;
   call.parallel_for(samples, 1, [&](std::int64_t begin, std::int64_t end) {
-    auto memory = number(2 * (of.steps + 1) * hidden + 2 * hidden + features + scratch);
-    W *const states = memory.data(), *const cells = states + (of.steps + 1) * hidden,
-             *const dh = cells + (of.steps + 1) * hidden;
+    auto memory = number(2 * (layer.steps + 1) * hidden + 2 * hidden + features + scratch);
+    W *const states = memory.data(), *const cells = states + (layer.steps + 1) * hidden,
+             *const dh = cells + (layer.steps + 1) * hidden;
     W *const dc = dh + hidden, *const x = dc + hidden, *const rest = x + features;
     for (auto i = begin; i < end; ++i) {
-      const auto direction_index = i / of.batch, n = i % of.batch, length = of.length(n);
-      const auto& matrices = of.matrices_of(direction_index);
-      of.start(of.initial_h, direction_index, n, states),
-          of.start(of.initial_c, direction_index, n, cells);
+      const auto direction_index = i / layer.batch, n = i % layer.batch, length = layer.length(n);
+      const auto& matrices = layer.matrices_of(direction_index);
+      layer.start(layer.initial_h, direction_index, n, states),
+          layer.start(layer.initial_c, direction_index, n, cells);
       for (std::int64_t step = 0; step < length; ++step) {
         W *const h = states + (step + 1) * hidden, *const c = cells + (step + 1) * hidden;
         std::copy_n(h - hidden, hidden, h), std::copy_n(c - hidden, hidden, c);
-        of.read(of.time(direction_index, n, step), n, x);
+        layer.read(layer.time(direction_index, n, step), n, x);
         cell(matrices, direction_index, x, h, c, rest);
       }
       for (std::int64_t k = 0; k < hidden; ++k) {
-        dh[k] = dlast_h ? static_cast<W>(dlast_h[of.state_at(direction_index, n) + k]) : W(0);
-        dc[k] = dlast_c ? static_cast<W>(dlast_c[of.state_at(direction_index, n) + k]) : W(0);
+        dh[k] = dlast_h ? static_cast<W>(dlast_h[layer.state_at(direction_index, n) + k]) : W(0);
+        dc[k] = dlast_c ? static_cast<W>(dlast_c[layer.state_at(direction_index, n) + k]) : W(0);
       }
       for (auto step = length; step-- > 0;) {
-        const auto t = of.time(direction_index, n, step);
+        const auto t = layer.time(direction_index, n, step);
         for (std::int64_t k = 0; dy && k < hidden; ++k)
-          dh[k] += static_cast<W>(dy[of.output_at(t, direction_index, n) + k]);
-        of.read(t, n, x);
+          dh[k] += static_cast<W>(dy[layer.output_at(t, direction_index, n) + k]);
+        layer.read(t, n, x);
         const W* const h = states + step * hidden;
-        W *const sums = all.data() + (i * of.steps + t) * saved, *const inputs = sums + 2 * rows;
+        W *const sums = all.data() + (i * layer.steps + t) * saved, *const inputs = sums + 2 * rows;
         std::copy_n(h, hidden, inputs), std::copy_n(h, hidden, inputs + hidden);
         backward(matrices, direction_index,
                  StepBackward<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows,
                                  inputs + hidden, dextra.data() + i * extra, rest});
         matrices.add_gradient(matrices.weight, sums, features, 0, rows,
-                              dx.data() + (i * of.steps + t) * features);
+                              dx.data() + (i * layer.steps + t) * features);
       }
-      std::copy_n(dh, hidden, dh0.data() + of.state_at(direction_index, n));
-      if (has_cell) std::copy_n(dc, hidden, dc0.data() + of.state_at(direction_index, n));
+      std::copy_n(dh, hidden, dh0.data() + layer.state_at(direction_index, n));
+      if (has_cell) std::copy_n(dc, hidden, dc0.data() + layer.state_at(direction_index, n));
     }
   });
 
@@ -93,26 +93,27 @@ void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gat
   };
   const auto sum = [&](std::int64_t direction_index, const auto& term) {
     W result = 0;
-    for (std::int64_t n = 0; n < of.batch; ++n)
-      for (std::int64_t t = 0; t < of.length(n); ++t)
-        result +=
-            term(all.data() + ((direction_index * of.batch + n) * of.steps + t) * saved, t, n);
+    for (std::int64_t n = 0; n < layer.batch; ++n)
+      for (std::int64_t t = 0; t < layer.length(n); ++t)
+        result += term(all.data() + ((direction_index * layer.batch + n) * layer.steps + t) * saved,
+                       t, n);
     return result;
   };
   put("data", 0, [&](std::int64_t i) {
     const auto k = i % features, sample_step = i / features,
-               t = op.batch_first ? sample_step % of.steps : sample_step / of.batch;
-    const auto n = op.batch_first ? sample_step / of.steps : sample_step % of.batch;
+               t = op.batch_first ? sample_step % layer.steps : sample_step / layer.batch;
+    const auto n = op.batch_first ? sample_step / layer.steps : sample_step % layer.batch;
     W result = 0;
-    for (std::int64_t direction_index = 0; direction_index < of.num_directions; ++direction_index)
+    for (std::int64_t direction_index = 0; direction_index < layer.num_directions;
+         ++direction_index)
       result += dx[static_cast<std::size_t>(
-          (((direction_index * of.batch + n) * of.steps) + t) * features + k)];
+          (((direction_index * layer.batch + n) * layer.steps) + t) * features + k)];
     return result;
   });
   put("weight", 1, [&](std::int64_t i) {
     const auto k = i % features, row = i / features % rows;
     return sum(i / features / rows, [&](const W* step, std::int64_t t, std::int64_t n) {
-      return step[row] * static_cast<W>(of.data[of.data_at(t, n) + k]);
+      return step[row] * static_cast<W>(layer.data[layer.data_at(t, n) + k]);
     });
   });
   put("recurrent", 2, [&](std::int64_t i) {
@@ -132,8 +133,8 @@ void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gat
   if (extra_name == nullptr) return;
   put(extra_name, 7, [&](std::int64_t i) {
     W result = 0;
-    for (std::int64_t n = 0; n < of.batch; ++n)
-      result += dextra[static_cast<std::size_t>((i / extra * of.batch + n) * extra + i % extra)];
+    for (std::int64_t n = 0; n < layer.batch; ++n)
+      result += dextra[static_cast<std::size_t>((i / extra * layer.batch + n) * extra + i % extra)];
     return result;
   });
 }

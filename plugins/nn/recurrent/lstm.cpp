@@ -14,8 +14,9 @@ struct Lstm : LstmLayer {
   void backward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const Cells<T> cells(*this, call);
-      const auto backward_step = [&](const auto& of, std::int64_t direction_index, const auto& at) {
-        cells.backward(of, direction_index, at);
+      const auto backward_step = [&](const auto& matrices, std::int64_t direction_index,
+                                     const auto& at) {
+        cells.backward(matrices, direction_index, at);
       };
       recurrent::run_backward<T>(*this, call, 4, 4 * cells.hidden, true, cells, backward_step,
                                  "peepholes", 3 * cells.hidden);
@@ -38,35 +39,35 @@ struct Lstm : LstmLayer {
     }
 
     /// The four sums of products of a step.
-    void add_sums(const Matrices& of, const W* x, const W* h, W* sums) const {
-      for (std::size_t k = 0; k < static_cast<std::size_t>(of.rows); ++k)
-        sums[k] = of.bias[k] + of.recurrent_bias[k];
-      of.add_product(of.weight, x, of.features, 0, of.rows, sums);
-      of.add_product(of.recurrent, h, hidden, 0, of.rows, sums);
+    void add_sums(const Matrices& matrices, const W* x, const W* h, W* sums) const {
+      for (std::size_t k = 0; k < static_cast<std::size_t>(matrices.rows); ++k)
+        sums[k] = matrices.bias[k] + matrices.recurrent_bias[k];
+      matrices.add_product(matrices.weight, x, matrices.features, 0, matrices.rows, sums);
+      matrices.add_product(matrices.recurrent, h, hidden, 0, matrices.rows, sums);
     }
     struct Unit {
       W sums[4], peepholes[3];
     };
     Unit unit(std::int64_t direction_index, std::int64_t k, const W* sums) const {
-      Unit of{{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}, {}};
+      Unit found{{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}, {}};
       for (std::int64_t gate = 0; gate < 3 && !peepholes.empty(); ++gate)
-        of.peepholes[gate] =
+        found.peepholes[gate] =
             peepholes[static_cast<std::size_t>((direction_index * 3 + gate) * hidden + k)];
-      return of;
+      return found;
     }
 
-    void operator()(const Matrices& of, std::int64_t direction_index, const W* x, W* h, W* c,
+    void operator()(const Matrices& matrices, std::int64_t direction_index, const W* x, W* h, W* c,
                     W* sums) const {
-      add_sums(of, x, h, sums);
+      add_sums(matrices, x, h, sums);
       for (std::int64_t k = 0; k < hidden; ++k) {
         const auto at = unit(direction_index, k, sums);
         units[static_cast<std::size_t>(direction_index)].step(at.sums, at.peepholes, c[k], h[k]);
       }
     }
 
-    void backward(const Matrices& of, std::int64_t direction_index,
+    void backward(const Matrices& matrices, std::int64_t direction_index,
                   const recurrent::StepBackward<W>& at) const {
-      add_sums(of, at.x, at.h, at.scratch);
+      add_sums(matrices, at.x, at.h, at.scratch);
       for (std::int64_t k = 0; k < hidden; ++k) {
         const auto own = unit(direction_index, k, at.scratch);
         const auto gradients = units[static_cast<std::size_t>(direction_index)].backward(
@@ -76,9 +77,9 @@ struct Lstm : LstmLayer {
           at.extra[gate * hidden + k] += gradients.peepholes[gate];
         at.dc[k] = gradients.c;
       }
-      std::copy_n(at.sums, of.rows, at.recurrent_sums);
+      std::copy_n(at.sums, matrices.rows, at.recurrent_sums);
       std::fill_n(at.dh, hidden, W(0));
-      of.add_gradient(of.recurrent, at.sums, hidden, 0, of.rows, at.dh);
+      matrices.add_gradient(matrices.recurrent, at.sums, hidden, 0, matrices.rows, at.dh);
     }
   };
 };

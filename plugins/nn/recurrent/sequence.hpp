@@ -68,12 +68,12 @@ struct Layer {
   const T* data;
 
   /// Throws if lengths contains a number outside of [0, steps].
-  Layer(const Recurrent& of, const tenon::Call& call, std::int64_t gates, bool has_cell)
-      : op(of),
-        steps(call.input_type(0).shape[of.batch_first ? 1 : 0]),
-        batch(call.input_type(0).shape[of.batch_first ? 0 : 1]),
+  Layer(const Recurrent& layer, const tenon::Call& call, std::int64_t gates, bool has_cell)
+      : op(layer),
+        steps(call.input_type(0).shape[layer.batch_first ? 1 : 0]),
+        batch(call.input_type(0).shape[layer.batch_first ? 0 : 1]),
         features(call.input_type(0).shape[2]),
-        num_directions(of.directions()),
+        num_directions(layer.directions()),
         hidden(call.input_type(2).shape[2]),
         rows(gates * hidden),
         initial_h(widened<T>(call, "initial_h")),
@@ -146,34 +146,37 @@ template <class T, class Cell>
 void run(const Recurrent& op, const tenon::Call& call, std::int64_t gates, std::int64_t scratch,
          bool has_cell, const Cell& cell) {
   using W = Wide<T>;
-  const Layer<T> of(op, call, gates, has_cell);
-  const auto hidden = of.hidden;
+  const Layer<T> layer(op, call, gates, has_cell);
+  const auto hidden = layer.hidden;
   T* const output = call.write(0) != tenon::Write::none ? call.output<T>(0).data() : nullptr;
   T* const last_h = call.write(1) != tenon::Write::none ? call.output<T>(1).data() : nullptr;
   T* const last_c =
       has_cell && call.write(2) != tenon::Write::none ? call.output<T>(2).data() : nullptr;
-  call.parallel_for(of.num_directions * of.batch, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<W> memory(static_cast<std::size_t>(2 * hidden + of.features + scratch));
-    W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden,
-             *const rest = x + of.features;
-    for (auto i = begin; i < end; ++i) {
-      const auto direction_index = i / of.batch, n = i % of.batch, length = of.length(n);
-      of.start(of.initial_h, direction_index, n, h), of.start(of.initial_c, direction_index, n, c);
-      for (std::int64_t step = 0; step < length; ++step) {
-        const auto t = of.time(direction_index, n, step);
-        of.read(t, n, x);
-        cell(of.matrices_of(direction_index), direction_index, x, h, c, rest);
-        for (std::int64_t k = 0; output && k < hidden; ++k)
-          output[of.output_at(t, direction_index, n) + k] = T(h[k]);
-      }
-      for (auto t = length; output && t < of.steps; ++t)
-        std::fill_n(output + of.output_at(t, direction_index, n), hidden, T(0));
-      for (std::int64_t k = 0; last_h && k < hidden; ++k)
-        last_h[of.state_at(direction_index, n) + k] = T(h[k]);
-      for (std::int64_t k = 0; last_c && k < hidden; ++k)
-        last_c[of.state_at(direction_index, n) + k] = T(c[k]);
-    }
-  });
+  call.parallel_for(
+      layer.num_directions * layer.batch, 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<W> memory(static_cast<std::size_t>(2 * hidden + layer.features + scratch));
+        W *const h = memory.data(), *const c = h + hidden, *const x = c + hidden,
+                 *const rest = x + layer.features;
+        for (auto i = begin; i < end; ++i) {
+          const auto direction_index = i / layer.batch, n = i % layer.batch,
+                     length = layer.length(n);
+          layer.start(layer.initial_h, direction_index, n, h),
+              layer.start(layer.initial_c, direction_index, n, c);
+          for (std::int64_t step = 0; step < length; ++step) {
+            const auto t = layer.time(direction_index, n, step);
+            layer.read(t, n, x);
+            cell(layer.matrices_of(direction_index), direction_index, x, h, c, rest);
+            for (std::int64_t k = 0; output && k < hidden; ++k)
+              output[layer.output_at(t, direction_index, n) + k] = T(h[k]);
+          }
+          for (auto t = length; output && t < layer.steps; ++t)
+            std::fill_n(output + layer.output_at(t, direction_index, n), hidden, T(0));
+          for (std::int64_t k = 0; last_h && k < hidden; ++k)
+            last_h[layer.state_at(direction_index, n) + k] = T(h[k]);
+          for (std::int64_t k = 0; last_c && k < hidden; ++k)
+            last_c[layer.state_at(direction_index, n) + k] = T(c[k]);
+        }
+      });
 }
 
 }  // namespace recurrent

@@ -53,24 +53,25 @@ struct SequenceLayout : LayerSizes {
 /// Copies states [batch, hidden] from or to a tensor. from: null for zeros.
 template <class T>
 struct StartStates {
-  SequenceLayout of;
+  SequenceLayout layout;
   const T* from;
   Wide<T>* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    to[i] =
-        from ? static_cast<Wide<T>>(from[of.state_at(i / of.hidden) + i % of.hidden]) : Wide<T>(0);
+    to[i] = from
+                ? static_cast<Wide<T>>(from[layout.state_at(i / layout.hidden) + i % layout.hidden])
+                : Wide<T>(0);
   }
 };
 template <class T>
 struct PutStates {
-  SequenceLayout of;
+  SequenceLayout layout;
   const Wide<T>* from;
   T* to;
   tenon::Write write = tenon::Write::to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    store(write, to[of.state_at(i / of.hidden) + i % of.hidden], from[i]);
+    store(write, to[layout.state_at(i / layout.hidden) + i % layout.hidden], from[i]);
   }
 };
 
@@ -81,14 +82,14 @@ struct Products {
   const W *weight, *recurrent, *product, *bias;
 
   template <class Cell>
-  TENON_FN UnitSums<W> unit(const SequenceLayout& of, std::int64_t row, std::int64_t n,
+  TENON_FN UnitSums<W> unit(const SequenceLayout& layout, std::int64_t row, std::int64_t n,
                             std::int64_t k) const {
-    return {weight + row * of.rows,
-            recurrent + n * Cell::plain_gates * of.hidden,
-            product + n * of.hidden,
+    return {weight + row * layout.rows,
+            recurrent + n * Cell::plain_gates * layout.hidden,
+            product + n * layout.hidden,
             bias,
-            of.hidden,
-            of.rows,
+            layout.hidden,
+            layout.rows,
             k};
   }
 };
@@ -103,7 +104,7 @@ struct SavedValues {
 /// reset[batch, hidden]: the factor of the last rows of recurrent.
 template <class W, class Cell>
 struct Reset {
-  SequenceLayout of;
+  SequenceLayout layout;
   Cell cell;
   std::int64_t step;
   Products<W> products;
@@ -112,19 +113,20 @@ struct Reset {
   SavedValues<W> saved;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto n = i / of.hidden, k = i % of.hidden;
+    const auto n = i / layout.hidden, k = i % layout.hidden;
     reset[i] = 0;
-    if (step >= of.length(n)) return;
-    const auto row = of.row(of.time(n, step), n);
-    reset[i] = cell.unit.reset(cell.sum_of_r(products.template unit<Cell>(of, row, n, k)), h[i]);
-    if (saved.reset) saved.reset[row * of.hidden + k] = reset[i];
+    if (step >= layout.length(n)) return;
+    const auto row = layout.row(layout.time(n, step), n);
+    reset[i] =
+        cell.unit.reset(cell.sum_of_r(products.template unit<Cell>(layout, row, n, k)), h[i]);
+    if (saved.reset) saved.reset[row * layout.hidden + k] = reset[i];
   }
 };
 
 template <class T, class Cell>
 struct MakeStep {
   using W = Wide<T>;
-  SequenceLayout of;
+  SequenceLayout layout;
   Cell cell;
   std::int64_t step;
   Products<W> products;
@@ -133,19 +135,19 @@ struct MakeStep {
   T* output;  ///< null: not requested
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto n = i / of.hidden, k = i % of.hidden;
-    if (step >= of.length(n)) return;
-    const auto t = of.time(n, step), row = of.row(t, n);
+    const auto n = i / layout.hidden, k = i % layout.hidden;
+    if (step >= layout.length(n)) return;
+    const auto t = layout.time(n, step), row = layout.row(t, n);
     W sums[Cell::saved], none = 0;
-    cell.sums(products.template unit<Cell>(of, row, n, k), sums);
+    cell.sums(products.template unit<Cell>(layout, row, n, k), sums);
     if (saved.sums) {
       for (int j = 0; j < Cell::saved; ++j)
-        saved.sums[(row * Cell::saved + j) * of.hidden + k] = sums[j];
-      saved.h[row * of.hidden + k] = h[i];
-      if constexpr (Cell::has_cell) saved.c[row * of.hidden + k] = c[i];
+        saved.sums[(row * Cell::saved + j) * layout.hidden + k] = sums[j];
+      saved.h[row * layout.hidden + k] = h[i];
+      if constexpr (Cell::has_cell) saved.c[row * layout.hidden + k] = c[i];
     }
     cell.step(sums, k, h[i], Cell::has_cell ? c[i] : none);
-    if (output) output[of.output_at(t, n) + k] = T(h[i]);
+    if (output) output[layout.output_at(t, n) + k] = T(h[i]);
   }
 };
 
@@ -159,7 +161,7 @@ struct SumGradients {
 template <class T, class Cell>
 struct BackwardStep {
   using W = Wide<T>;
-  SequenceLayout of;
+  SequenceLayout layout;
   Cell cell;
   std::int64_t step;
   SavedValues<W> saved;
@@ -169,36 +171,37 @@ struct BackwardStep {
   W* extra;  ///< [batch, 3 hidden]; null if the cell has none
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto n = i / of.hidden, k = i % of.hidden;
-    if (step >= of.length(n)) {
+    const auto n = i / layout.hidden, k = i % layout.hidden;
+    if (step >= layout.length(n)) {
       for (int gate = 0; gate < Cell::gates; ++gate)
-        gradients.now[n * of.rows + gate * of.hidden + k] = 0;
+        gradients.now[n * layout.rows + gate * layout.hidden + k] = 0;
       if (Cell::plain_gates < Cell::gates) gradients.product[i] = 0;
       return;
     }
-    const auto t = of.time(n, step), row = of.row(t, n);
+    const auto t = layout.time(n, step), row = layout.row(t, n);
     W sums[Cell::saved];
     for (int j = 0; j < Cell::saved; ++j)
-      sums[j] = saved.sums[(row * Cell::saved + j) * of.hidden + k];
-    const W gradient = dh[i] + (dy ? static_cast<W>(dy[of.output_at(t, n) + k]) : W(0)),
-            c = Cell::has_cell ? saved.c[row * of.hidden + k] : W(0);
-    const auto found = cell.backward(sums, k, saved.h[row * of.hidden + k], c, gradient,
+      sums[j] = saved.sums[(row * Cell::saved + j) * layout.hidden + k];
+    const W gradient = dh[i] + (dy ? static_cast<W>(dy[layout.output_at(t, n) + k]) : W(0)),
+            c = Cell::has_cell ? saved.c[row * layout.hidden + k] : W(0);
+    const auto found = cell.backward(sums, k, saved.h[row * layout.hidden + k], c, gradient,
                                      Cell::has_cell ? dc[i] : W(0));
     for (int gate = 0; gate < Cell::gates; ++gate) {
-      const auto at = gate * of.hidden + k;
-      gradients.now[n * of.rows + at] = gradients.all[row * of.rows + at] = found.sums[gate];
+      const auto at = gate * layout.hidden + k;
+      gradients.now[n * layout.rows + at] = gradients.all[row * layout.rows + at] =
+          found.sums[gate];
     }
     dh[i] = found.h;
     if constexpr (Cell::has_cell) dc[i] = found.c;
     if constexpr (Cell::plain_gates < Cell::gates) gradients.product[i] = found.product;
-    for (int j = 0; extra && j < 3; ++j) extra[(n * 3 + j) * of.hidden + k] += found.extra[j];
+    for (int j = 0; extra && j < 3; ++j) extra[(n * 3 + j) * layout.hidden + k] += found.extra[j];
   }
 };
 
 /// Runs after the gradient of the result of reset() has been computed.
 template <class W, class Cell>
 struct BackwardReset {
-  SequenceLayout of;
+  SequenceLayout layout;
   Cell cell;
   std::int64_t step;
   SavedValues<W> saved;
@@ -207,19 +210,19 @@ struct BackwardReset {
   SumGradients<W> gradients;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto n = i / of.hidden, k = i % of.hidden;
-    if (step >= of.length(n)) return;
-    const auto row = of.row(of.time(n, step), n);
-    const auto r = of.hidden + k;
-    const auto found = cell.unit.reset_backward(saved.sums[(row * Cell::saved + 1) * of.hidden + k],
-                                                saved.h[row * of.hidden + k], dreset[i],
-                                                gradients.now[n * of.rows + r]);
-    gradients.now[n * of.rows + r] = gradients.all[row * of.rows + r] = found.r;
+    const auto n = i / layout.hidden, k = i % layout.hidden;
+    if (step >= layout.length(n)) return;
+    const auto row = layout.row(layout.time(n, step), n);
+    const auto r = layout.hidden + k;
+    const auto found = cell.unit.reset_backward(
+        saved.sums[(row * Cell::saved + 1) * layout.hidden + k], saved.h[row * layout.hidden + k],
+        dreset[i], gradients.now[n * layout.rows + r]);
+    gradients.now[n * layout.rows + r] = gradients.all[row * layout.rows + r] = found.r;
     dh[i] += found.h;
     for (int gate = 0; gate < 2; ++gate)
-      gradients.all_recurrent[row * of.rows + gate * of.hidden + k] =
-          gradients.now[n * of.rows + gate * of.hidden + k];
-    gradients.all_recurrent[row * of.rows + 2 * of.hidden + k] = gradients.product[i];
+      gradients.all_recurrent[row * layout.rows + gate * layout.hidden + k] =
+          gradients.now[n * layout.rows + gate * layout.hidden + k];
+    gradients.all_recurrent[row * layout.rows + 2 * layout.hidden + k] = gradients.product[i];
   }
 };
 

@@ -8,30 +8,30 @@ namespace {
 
 template <class T>
 struct SumBlocks {
-  BlocksOfImage of;
+  BlocksOfImage blocks;
   const T* data;
   T* output;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const T* const columns = data + i / of.image_size * of.columns();
+    const T* const columns = data + i / blocks.image_size * blocks.columns();
     Wide<T> sum = 0;
-    for (std::int64_t e = 0; e < of.elements; ++e)
-      if (const auto b = of.block_at(e, i % of.image_size); b >= 0)
-        sum += static_cast<Wide<T>>(columns[e * of.blocks + b]);
+    for (std::int64_t e = 0; e < blocks.elements; ++e)
+      if (const auto b = blocks.block_at(e, i % blocks.image_size); b >= 0)
+        sum += static_cast<Wide<T>>(columns[e * blocks.blocks + b]);
     output[i] = T(sum);
   }
 };
 
 template <class T>
 struct TakeBlocks {
-  BlocksOfImage of;
+  BlocksOfImage blocks;
   const T* dy;
   T* dx;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto column = i % of.columns(),
-               at = of.image_index(column / of.blocks, column % of.blocks);
-    dx[i] = at < 0 ? T(0.0f) : dy[i / of.columns() * of.image_size + at];
+    const auto column = i % blocks.columns(),
+               at = blocks.image_index(column / blocks.blocks, column % blocks.blocks);
+    dx[i] = at < 0 ? T(0.0f) : dy[i / blocks.columns() * blocks.image_size + at];
   }
 };
 

@@ -151,17 +151,17 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
       T* const output = call.output<T>(0).data();
-      const auto of = blocks_of(call);
-      call.parallel_for(planes_of(call, of), 1, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Wide<T>> sums(static_cast<std::size_t>(of.image_size));
+      const auto blocks = blocks_of(call);
+      call.parallel_for(planes_of(call, blocks), 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Wide<T>> sums(static_cast<std::size_t>(blocks.image_size));
         for (auto plane = begin; plane < end; ++plane) {
           std::fill(sums.begin(), sums.end(), Wide<T>(0));
-          const T* const from = data + plane * of.columns();
-          each(of, [&](std::int64_t column, std::int64_t at) {
+          const T* const from = data + plane * blocks.columns();
+          each(blocks, [&](std::int64_t column, std::int64_t at) {
             sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]);
           });
-          for (std::int64_t i = 0; i < of.image_size; ++i)
-            output[plane * of.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
+          for (std::int64_t i = 0; i < blocks.image_size; ++i)
+            output[plane * blocks.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
         }
       });
     });
@@ -172,12 +172,12 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
       T* const dx = call.input_grad<T>(0).data();
-      const auto of = blocks_of(call);
-      call.parallel_for(planes_of(call, of), 1, [&](std::int64_t begin, std::int64_t end) {
+      const auto blocks = blocks_of(call);
+      call.parallel_for(planes_of(call, blocks), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto plane = begin; plane < end; ++plane) {
-          std::fill_n(dx + plane * of.columns(), of.columns(), T(0));
-          each(of, [&](std::int64_t column, std::int64_t at) {
-            dx[plane * of.columns() + column] = dy[plane * of.image_size + at];
+          std::fill_n(dx + plane * blocks.columns(), blocks.columns(), T(0));
+          each(blocks, [&](std::int64_t column, std::int64_t at) {
+            dx[plane * blocks.columns() + column] = dy[plane * blocks.image_size + at];
           });
         }
       });
@@ -207,31 +207,32 @@ struct Col2im : tenon::Operator {
       return list(view.data(), view.size());
     };
     const auto image = read("sizes", size), block = read("kernels", kernel);
-    BlocksOfImage of{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
+    BlocksOfImage blocks{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
     for (std::size_t i = 0; i < image.size(); ++i) {
-      of.image[i] = image[i], of.block[i] = block[i],
-      of.block_counts[i] = block_count(image, block, i);
-      of.stride[i] = number(stride, i, 1), of.pad[i] = number(pad, i, 0),
-      of.dilate[i] = number(dilate, i, 1);
-      of.image_size *= image[i], of.elements *= block[i], of.blocks *= of.block_counts[i];
+      blocks.image[i] = image[i], blocks.block[i] = block[i],
+      blocks.block_counts[i] = block_count(image, block, i);
+      blocks.stride[i] = number(stride, i, 1), blocks.pad[i] = number(pad, i, 0),
+      blocks.dilate[i] = number(dilate, i, 1);
+      blocks.image_size *= image[i], blocks.elements *= block[i],
+          blocks.blocks *= blocks.block_counts[i];
     }
-    return of;
+    return blocks;
   }
 
  private:
   /// The number of planes of all samples and channels.
-  static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& of) {
+  static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& blocks) {
     const auto data = call.input_type(0).shape;
-    return data[0] * (data[1] / of.elements);
+    return data[0] * (data[1] / blocks.elements);
   }
 
   /// Calls body(index in the columns of one channel, index in the image) for all elements that are
   /// not padding.
   template <class Body>
-  static void each(const BlocksOfImage& of, const Body& body) {
-    for (std::int64_t element = 0; element < of.elements; ++element)
-      for (std::int64_t block = 0; block < of.blocks; ++block)
-        if (const auto at = of.image_index(element, block); at >= 0)
-          body(element * of.blocks + block, at);
+  static void each(const BlocksOfImage& blocks, const Body& body) {
+    for (std::int64_t element = 0; element < blocks.elements; ++element)
+      for (std::int64_t block = 0; block < blocks.blocks; ++block)
+        if (const auto at = blocks.image_index(element, block); at >= 0)
+          body(element * blocks.blocks + block, at);
   }
 };

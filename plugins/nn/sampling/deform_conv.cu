@@ -7,14 +7,15 @@ namespace deformed {
 /// columns[samples, channels * taps, positions], for samples from `first` on.
 template <class T>
 struct MakeColumns {
-  DeformTensors<T> of;
+  DeformTensors<T> tensors;
   std::int64_t first;
   Wide<T>* columns;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto position = i % of.positions, tap = i / of.positions % of.taps,
-               plane = i / of.positions / of.taps;
-    columns[i] = of.element(first + plane / of.channels, plane % of.channels, tap, position);
+    const auto position = i % tensors.positions, tap = i / tensors.positions % tensors.taps,
+               plane = i / tensors.positions / tensors.taps;
+    columns[i] =
+        tensors.element(first + plane / tensors.channels, plane % tensors.channels, tap, position);
   }
 };
 
@@ -42,30 +43,31 @@ struct PutOutput {
 /// columns. Null: not requested.
 template <class T>
 struct MovesGradient {
-  DeformTensors<T> of;
+  DeformTensors<T> tensors;
   std::int64_t n;
   const Wide<T>* slopes;
   T *doffset, *dmask;
 
   TENON_FN void operator()(std::int64_t i) const {
     using W = Wide<T>;
-    const auto position = i % of.positions, g = i / of.positions, tap = g % of.taps,
-               sharing = of.channels / of.offset_groups;
-    const auto moves = n * of.offset_groups * of.taps + g, first = g / of.taps * sharing;
-    const auto from = of.sampling_point(moves, tap, position);
+    const auto position = i % tensors.positions, g = i / tensors.positions, tap = g % tensors.taps,
+               sharing = tensors.channels / tensors.offset_groups;
+    const auto moves = n * tensors.offset_groups * tensors.taps + g,
+               first = g / tensors.taps * sharing;
+    const auto from = tensors.sampling_point(moves, tap, position);
     W down = 0, right = 0, mask = 0;
     for (auto c = first; c < first + sharing; ++c) {
-      const W slope = slopes[(c * of.taps + tap) * of.positions + position];
-      down += slope * from.slope_down(of.plane(n, c));
-      right += slope * from.slope_right(of.plane(n, c));
-      if (dmask) mask += slope * from.element(of.plane(n, c));
+      const W slope = slopes[(c * tensors.taps + tap) * tensors.positions + position];
+      down += slope * from.slope_down(tensors.plane(n, c));
+      right += slope * from.slope_right(tensors.plane(n, c));
+      if (dmask) mask += slope * from.element(tensors.plane(n, c));
     }
-    const W factor = of.factor(moves, position);
+    const W factor = tensors.factor(moves, position);
     if (doffset)
-      doffset[2 * moves * of.positions + position] = T(down * factor),
-                                         doffset[(2 * moves + 1) * of.positions + position] =
-                                             T(right * factor);
-    if (dmask) dmask[moves * of.positions + position] = T(mask);
+      doffset[2 * moves * tensors.positions + position] = T(down * factor),
+                                              doffset[(2 * moves + 1) * tensors.positions +
+                                                      position] = T(right * factor);
+    if (dmask) dmask[moves * tensors.positions + position] = T(mask);
   }
 };
 
@@ -73,24 +75,24 @@ struct MovesGradient {
 /// fixed order of summation.
 template <class T>
 struct PlaneOfSample {
-  DeformTensors<T> of;
+  DeformTensors<T> tensors;
   std::int64_t n;
   const Wide<T>* slopes;
   Wide<T>* sums;
   T* ddata;
 
   TENON_FN void operator()(std::int64_t c) const {
-    const auto size = of.rows * of.columns;
+    const auto size = tensors.rows * tensors.columns;
     Wide<T>* const to = sums + c * size;
     for (std::int64_t k = 0; k < size; ++k) to[k] = 0;
-    for (std::int64_t tap = 0; tap < of.taps; ++tap)
-      for (std::int64_t position = 0; position < of.positions; ++position) {
-        const auto moves = of.moves(n, c, tap);
-        of.sampling_point(moves, tap, position)
-            .add(to, slopes[(c * of.taps + tap) * of.positions + position] *
-                         of.factor(moves, position));
+    for (std::int64_t tap = 0; tap < tensors.taps; ++tap)
+      for (std::int64_t position = 0; position < tensors.positions; ++position) {
+        const auto moves = tensors.moves(n, c, tap);
+        tensors.sampling_point(moves, tap, position)
+            .add(to, slopes[(c * tensors.taps + tap) * tensors.positions + position] *
+                         tensors.factor(moves, position));
       }
-    for (std::int64_t k = 0; k < size; ++k) ddata[(n * of.channels + c) * size + k] = T(to[k]);
+    for (std::int64_t k = 0; k < size; ++k) ddata[(n * tensors.channels + c) * size + k] = T(to[k]);
   }
 };
 
@@ -159,30 +161,31 @@ struct DeformConvCuda : DeformConvShapes {
   void run(const tenon::Call& call) const {
     using W = Wide<T>;
     const auto shape = call.output_type(0).shape;
-    const DeformTensors<T> of = tensors_of<T>(call, shape);
+    const DeformTensors<T> tensors = tensors_of<T>(call, shape);
     const deformed::Sizes sizes(call.input_type(0).shape, call.input_type(1).shape, shape);
     W* const weight = scratch<W>(call, sizes.forward());
     W *const columns = weight + sizes.weight, *const output =
                                                   columns + sizes.samples * sizes.columns;
-    tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{of.weight, weight});
+    tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{tensors.weight, weight});
     const T* const bias = call.has_input("bias") ? call.input<T>("bias").data() : nullptr;
-    for (std::int64_t first = 0; first < of.batch; first += sizes.samples) {
-      const auto samples = std::min(sizes.samples, of.batch - first);
+    for (std::int64_t first = 0; first < tensors.batch; first += sizes.samples) {
+      const auto samples = std::min(sizes.samples, tensors.batch - first);
       tenon::gpu::for_each(call, samples * sizes.columns,
-                           deformed::MakeColumns<T>{of, first, columns});
+                           deformed::MakeColumns<T>{tensors, first, columns});
       for (std::int64_t g = 0; g < groups; ++g)
         device_gemm::multiply<W>(
-            call, {{weight + g * of.group_filters() * of.depth, of.depth, 0, false},
-                   {columns + g * of.depth * of.positions, of.positions, sizes.columns, false},
-                   output + g * of.group_filters() * of.positions,
+            call, {{weight + g * tensors.group_filters() * tensors.depth, tensors.depth, 0, false},
+                   {columns + g * tensors.depth * tensors.positions, tensors.positions,
+                    sizes.columns, false},
+                   output + g * tensors.group_filters() * tensors.positions,
                    sizes.output,
                    samples,
-                   of.group_filters(),
-                   of.positions,
-                   of.depth,
+                   tensors.group_filters(),
+                   tensors.positions,
+                   tensors.depth,
                    false});
       tenon::gpu::for_each(call, samples * sizes.output,
-                           deformed::PutOutput<T>{output, bias, of.filters, of.positions,
+                           deformed::PutOutput<T>{output, bias, tensors.filters, tensors.positions,
                                                   call.output<T>(0).data() + first * sizes.output});
     }
   }
@@ -191,7 +194,7 @@ struct DeformConvCuda : DeformConvShapes {
   void gradients(const tenon::Call& call) const {
     using W = Wide<T>;
     const auto dy = call.output_grad<T>(0);
-    const DeformTensors<T> of = tensors_of<T>(call, dy.shape());
+    const DeformTensors<T> tensors = tensors_of<T>(call, dy.shape());
     const deformed::Sizes sizes(call.input_type(0).shape, call.input_type(1).shape, dy.shape());
     const auto to = [&](int i) {
       return i < call.inputs() && call.write(i) != tenon::Write::none ? call.input_grad<T>(i).data()
@@ -203,47 +206,48 @@ struct DeformConvCuda : DeformConvShapes {
     W *const weight_sums = weight + sizes.weight, *const columns = weight_sums + sizes.weight,
              *const slopes = columns + sizes.columns;
     W *const slope = slopes + sizes.columns, *const sums = slope + sizes.output;
-    tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{of.weight, weight});
+    tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<T, W>{tensors.weight, weight});
     tenon::gpu::clear(call, weight_sums, static_cast<std::size_t>(sizes.weight) * sizeof(W));
     if (dbias)
-      tenon::gpu::for_each(
-          call, of.filters,
-          deformed::SumFilter<T>{dy.data(), of.batch, of.filters, of.positions, dbias});
-    for (std::int64_t n = 0; n < of.batch; ++n) {
+      tenon::gpu::for_each(call, tensors.filters,
+                           deformed::SumFilter<T>{dy.data(), tensors.batch, tensors.filters,
+                                                  tensors.positions, dbias});
+    for (std::int64_t n = 0; n < tensors.batch; ++n) {
       tenon::gpu::for_each(call, sizes.output,
                            deformed::ConvertEach<T, W>{dy.data() + n * sizes.output, slope});
       if (dweight)
-        tenon::gpu::for_each(call, sizes.columns, deformed::MakeColumns<T>{of, n, columns});
+        tenon::gpu::for_each(call, sizes.columns, deformed::MakeColumns<T>{tensors, n, columns});
       for (std::int64_t g = 0; g < groups; ++g) {
-        const auto filter = g * of.group_filters(), column = g * of.depth * of.positions;
-        const device_gemm::Matrices<const W> own{slope + filter * of.positions, of.positions, 0,
-                                                 false};
-        device_gemm::multiply<W>(call, {{weight + filter * of.depth, of.depth, 0, true},
+        const auto filter = g * tensors.group_filters(),
+                   column = g * tensors.depth * tensors.positions;
+        const device_gemm::Matrices<const W> own{slope + filter * tensors.positions,
+                                                 tensors.positions, 0, false};
+        device_gemm::multiply<W>(call, {{weight + filter * tensors.depth, tensors.depth, 0, true},
                                         own,
                                         slopes + column,
                                         0,
                                         1,
-                                        of.depth,
-                                        of.positions,
-                                        of.group_filters(),
+                                        tensors.depth,
+                                        tensors.positions,
+                                        tensors.group_filters(),
                                         false});
         if (dweight)
           device_gemm::multiply<W>(call, {own,
-                                          {columns + column, of.positions, 0, true},
-                                          weight_sums + filter * of.depth,
+                                          {columns + column, tensors.positions, 0, true},
+                                          weight_sums + filter * tensors.depth,
                                           0,
                                           1,
-                                          of.group_filters(),
-                                          of.depth,
-                                          of.positions,
+                                          tensors.group_filters(),
+                                          tensors.depth,
+                                          tensors.positions,
                                           true});
       }
       if (doffset || dmask)
-        tenon::gpu::for_each(call, offset_groups * of.taps * of.positions,
-                             deformed::MovesGradient<T>{of, n, slopes, doffset, dmask});
+        tenon::gpu::for_each(call, offset_groups * tensors.taps * tensors.positions,
+                             deformed::MovesGradient<T>{tensors, n, slopes, doffset, dmask});
       if (ddata)
-        tenon::gpu::for_each(call, of.channels,
-                             deformed::PlaneOfSample<T>{of, n, slopes, sums, ddata});
+        tenon::gpu::for_each(call, tensors.channels,
+                             deformed::PlaneOfSample<T>{tensors, n, slopes, sums, ddata});
     }
     if (dweight)
       tenon::gpu::for_each(call, sizes.weight, deformed::ConvertEach<W, T>{weight_sums, dweight});

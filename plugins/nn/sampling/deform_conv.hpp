@@ -212,17 +212,18 @@ struct DeformConvShapes : tenon::Operator {
   DeformTensors<T> tensors_of(const tenon::Call& call, const tenon::Shape& output) const {
     const auto data = call.input<T>("data"), weight = call.input<T>("weight");
     const auto moved = window(weight.shape());
-    DeformTensors<T> of{
+    DeformTensors<T> tensors{
         data.data(), weight.data(), call.input<T>("offset").data(), nullptr, {}, {}, {},
         groups,      offset_groups};
-    if (call.has_input("mask")) of.mask = call.input<T>("mask").data();
+    if (call.has_input("mask")) tensors.mask = call.input<T>("mask").data();
     for (std::size_t i = 0; i < 2; ++i)
-      of.stride[i] = moved.stride[i], of.pad[i] = moved.pad[i], of.dilate[i] = moved.dilate[i];
-    of.batch = output[0], of.filters = output[1], of.width = output[3],
-    of.positions = output[2] * output[3];
-    of.channels = data.dim(1), of.rows = data.dim(2), of.columns = data.dim(3);
-    of.kernel_width = weight.dim(3), of.taps = weight.dim(2) * weight.dim(3),
-    of.depth = of.channels / groups * of.taps;
-    return of;
+      tensors.stride[i] = moved.stride[i], tensors.pad[i] = moved.pad[i],
+      tensors.dilate[i] = moved.dilate[i];
+    tensors.batch = output[0], tensors.filters = output[1], tensors.width = output[3],
+    tensors.positions = output[2] * output[3];
+    tensors.channels = data.dim(1), tensors.rows = data.dim(2), tensors.columns = data.dim(3);
+    tensors.kernel_width = weight.dim(3), tensors.taps = weight.dim(2) * weight.dim(3),
+    tensors.depth = tensors.channels / groups * tensors.taps;
+    return tensors;
   }
 };

@@ -7,16 +7,16 @@ namespace {
 
 template <class T>
 struct SampleGrid {
-  GridSampler of;
+  GridSampler sampler;
   const T *data, *grid;
   T* output;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto point = i % of.points, plane = i / of.points, n = plane / of.channels;
-    const T* const from = data + plane * of.elements;
+    const auto point = i % sampler.points, plane = i / sampler.points, n = plane / sampler.channels;
+    const T* const from = data + plane * sampler.elements;
     Wide<T> sum = 0;
-    of.each_tap(
-        of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
+    sampler.each_tap(
+        sampler.around<Wide<T>>(grid + (n * sampler.points + point) * sampler.axes), -1,
         [&](std::int64_t at, Wide<T> weight) { sum += weight * static_cast<Wide<T>>(from[at]); });
     output[i] = T(sum);
   }
@@ -26,43 +26,43 @@ struct SampleGrid {
 /// summation.
 template <class T>
 struct ScatterGrid {
-  GridSampler of;
+  GridSampler sampler;
   const T *grid, *dy;
   Wide<T>* sums;
   T* dx;
 
   TENON_FN void operator()(std::int64_t plane) const {
-    const auto n = plane / of.channels;
-    Wide<T>* const to = sums + plane * of.elements;
-    for (std::int64_t k = 0; k < of.elements; ++k) to[k] = 0;
-    for (std::int64_t point = 0; point < of.points; ++point) {
-      const auto slope = static_cast<Wide<T>>(dy[plane * of.points + point]);
-      of.each_tap(of.around<Wide<T>>(grid + (n * of.points + point) * of.axes), -1,
-                  [&](std::int64_t at, Wide<T> weight) { to[at] += weight * slope; });
+    const auto n = plane / sampler.channels;
+    Wide<T>* const to = sums + plane * sampler.elements;
+    for (std::int64_t k = 0; k < sampler.elements; ++k) to[k] = 0;
+    for (std::int64_t point = 0; point < sampler.points; ++point) {
+      const auto slope = static_cast<Wide<T>>(dy[plane * sampler.points + point]);
+      sampler.each_tap(sampler.around<Wide<T>>(grid + (n * sampler.points + point) * sampler.axes),
+                       -1, [&](std::int64_t at, Wide<T> weight) { to[at] += weight * slope; });
     }
-    for (std::int64_t k = 0; k < of.elements; ++k) dx[plane * of.elements + k] = T(to[k]);
+    for (std::int64_t k = 0; k < sampler.elements; ++k) dx[plane * sampler.elements + k] = T(to[k]);
   }
 };
 
 template <class T>
 struct GridGradient {
-  GridSampler of;
+  GridSampler sampler;
   const T *data, *grid, *dy;
   T* dgrid;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto n = i / of.points, point = i % of.points;
-    const auto around = of.around<Wide<T>>(grid + i * of.axes);
-    for (int axis = 0; axis < of.axes; ++axis) {
+    const auto n = i / sampler.points, point = i % sampler.points;
+    const auto around = sampler.around<Wide<T>>(grid + i * sampler.axes);
+    for (int axis = 0; axis < sampler.axes; ++axis) {
       Wide<T> sum = 0;
-      for (auto plane = n * of.channels; plane < (n + 1) * of.channels; ++plane) {
-        const auto slope = static_cast<Wide<T>>(dy[plane * of.points + point]);
-        const T* const from = data + plane * of.elements;
-        of.each_tap(around, axis, [&](std::int64_t at, Wide<T> weight) {
+      for (auto plane = n * sampler.channels; plane < (n + 1) * sampler.channels; ++plane) {
+        const auto slope = static_cast<Wide<T>>(dy[plane * sampler.points + point]);
+        const T* const from = data + plane * sampler.elements;
+        sampler.each_tap(around, axis, [&](std::int64_t at, Wide<T> weight) {
           sum += weight * slope * static_cast<Wide<T>>(from[at]);
         });
       }
-      dgrid[i * of.axes + of.axes - 1 - axis] = T(sum);
+      dgrid[i * sampler.axes + sampler.axes - 1 - axis] = T(sum);
     }
   }
 };
@@ -89,18 +89,20 @@ struct GridSampleCuda : GridSampleShapes {
   }
 
   void backward(const tenon::Call& call) const {
-    const auto of = sampler(call);
+    const auto grid_sampler = sampler(call);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T *const data = call.input<T>(0).data(), *const grid = call.input<T>(1).data(),
                      *const dy = call.output_grad<T>(0).data();
       if (call.write(1) != tenon::Write::none)
-        tenon::gpu::for_each(call, of.batch * of.points,
-                             GridGradient<T>{of, data, grid, dy, call.input_grad<T>(1).data()});
+        tenon::gpu::for_each(
+            call, grid_sampler.batch * grid_sampler.points,
+            GridGradient<T>{grid_sampler, data, grid, dy, call.input_grad<T>(1).data()});
       if (call.write(0) == tenon::Write::none) return;
       Wide<T>* const sums =
           call.workspace<Wide<T>>(static_cast<std::size_t>(call.input_type(0).shape.size()));
-      tenon::gpu::for_each(call, of.batch * of.channels,
-                           ScatterGrid<T>{of, grid, dy, sums, call.input_grad<T>(0).data()});
+      tenon::gpu::for_each(
+          call, grid_sampler.batch * grid_sampler.channels,
+          ScatterGrid<T>{grid_sampler, grid, dy, sums, call.input_grad<T>(0).data()});
     });
   }
 

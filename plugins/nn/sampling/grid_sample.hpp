@@ -200,12 +200,12 @@ struct GridSampleShapes : tenon::Operator {
 
  protected:
   GridSampler sampler_for(const tenon::Shape& data, const tenon::Shape& grid) const {
-    GridSampler of{mode, padding, align_corners, data.rank() - 2, data[0], data[1]};
-    for (int axis = 0; axis < of.axes; ++axis) {
-      of.size[axis] = data[axis + 2];
-      of.elements *= data[axis + 2];
-      of.points *= grid[axis + 1];
+    GridSampler sampler{mode, padding, align_corners, data.rank() - 2, data[0], data[1]};
+    for (int axis = 0; axis < sampler.axes; ++axis) {
+      sampler.size[axis] = data[axis + 2];
+      sampler.elements *= data[axis + 2];
+      sampler.points *= grid[axis + 1];
     }
-    return of;
+    return sampler;
   }
 };

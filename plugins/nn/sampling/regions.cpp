@@ -7,7 +7,7 @@ struct RoiAlign : RoiAlignShapes {
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       using W = Wide<T>;
-      const RoiRules of = rules();
+      const RoiRules roi_rules = rules();
       const auto data = call.input<T>(0), regions = call.input<T>(1);
       const auto samples = call.input<std::int64_t>(2);
       const auto output = call.output<T>(0);
@@ -16,13 +16,13 @@ struct RoiAlign : RoiAlignShapes {
         std::vector<W> made(static_cast<std::size_t>(channels));
         for (auto r = begin; r < end; ++r) {
           const auto n = sample(samples[r], data.dim(0));
-          const auto region = checked(of.region_of<W>(regions.data() + 4 * r));
+          const auto region = checked(roi_rules.region_of<W>(regions.data() + 4 * r));
           const T* const planes = data.data() + n * channels * rows * columns;
           for (std::int64_t i = 0; i < height * width; ++i) {
             std::fill(made.begin(), made.end(), W(0));
             bool first = true;
-            const bool all =
-                of.each_point(region, i, rows, columns, [&](const RoiRules::Point<W>& point) {
+            const bool all = roi_rules.each_point(
+                region, i, rows, columns, [&](const RoiRules::Point<W>& point) {
                   for (std::int64_t c = 0; c < channels; ++c) {
                     W terms[4];
                     for (int k = 0; k < 4; ++k)
@@ -62,7 +62,7 @@ struct RoiAlign : RoiAlignShapes {
   template <class T>
   void data_gradient(const tenon::Call& call) const {
     using W = Wide<T>;
-    const RoiRules of = rules();
+    const RoiRules roi_rules = rules();
     const auto data = call.input<T>(0), regions = call.input<T>(1);
     const auto samples = call.input<std::int64_t>(2);
     const auto dy = call.output_grad<T>(0);
@@ -75,14 +75,14 @@ struct RoiAlign : RoiAlignShapes {
         std::fill(sums.begin(), sums.end(), W(0));
         for (std::int64_t r = 0; r < regions.dim(0); ++r) {
           if (sample(samples[r], data.dim(0)) != at / channels) continue;
-          const auto region = checked(of.region_of<W>(regions.data() + 4 * r));
+          const auto region = checked(roi_rules.region_of<W>(regions.data() + 4 * r));
           for (std::int64_t i = 0; i < height * width; ++i) {
             const W slope = static_cast<W>(dy[(r * channels + at % channels) * height * width + i]);
-            of.each_term(region, i, plane, rows, columns,
-                         [&](const RoiRules::Point<W>& point, int k, W share) {
-                           sums[static_cast<std::size_t>(point.index(k))] +=
-                               slope * share * point.weight(k);
-                         });
+            roi_rules.each_term(region, i, plane, rows, columns,
+                                [&](const RoiRules::Point<W>& point, int k, W share) {
+                                  sums[static_cast<std::size_t>(point.index(k))] +=
+                                      slope * share * point.weight(k);
+                                });
           }
         }
         for (std::int64_t k = 0; k < rows * columns; ++k)
@@ -94,7 +94,7 @@ struct RoiAlign : RoiAlignShapes {
   template <class T>
   void regions_gradient(const tenon::Call& call) const {
     using W = Wide<T>;
-    const RoiRules of = rules();
+    const RoiRules roi_rules = rules();
     const auto data = call.input<T>(0), regions = call.input<T>(1);
     const auto samples = call.input<std::int64_t>(2);
     const auto dy = call.output_grad<T>(0);
@@ -103,7 +103,7 @@ struct RoiAlign : RoiAlignShapes {
     call.parallel_for(regions.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto r = begin; r < end; ++r) {
         const auto n = sample(samples[r], data.dim(0));
-        const auto region = checked(of.region_of<W>(regions.data() + 4 * r));
+        const auto region = checked(roi_rules.region_of<W>(regions.data() + 4 * r));
         W sums[4] = {};
         const T* const planes = data.data() + n * channels * rows * columns;
         for (std::int64_t i = 0; i < height * width; ++i)
@@ -111,11 +111,11 @@ struct RoiAlign : RoiAlignShapes {
             const T* const plane = planes + c * rows * columns;
             const W slope = static_cast<W>(dy[(r * channels + c) * height * width + i]) *
                             static_cast<W>(spatial_scale);
-            of.each_term(region, i, plane, rows, columns,
-                         [&](const RoiRules::Point<W>& point, int k, W share) {
-                           point.add_moves(sums, k,
-                                           slope * share * static_cast<W>(plane[point.index(k)]));
-                         });
+            roi_rules.each_term(
+                region, i, plane, rows, columns,
+                [&](const RoiRules::Point<W>& point, int k, W share) {
+                  point.add_moves(sums, k, slope * share * static_cast<W>(plane[point.index(k)]));
+                });
           }
         for (int i = 0; i < 4; ++i) dregions[4 * r + i] = T(sums[i]);
       }
@@ -138,17 +138,17 @@ struct MaxRoiPool : MaxRoiPoolShapes {
       const auto data = call.input<T>(0), regions = call.input<T>(1);
       const auto output = call.output<T>(0);
       const auto channels = data.dim(1), rows = data.dim(2), columns = data.dim(3);
-      const WholeRegions of = whole_regions();
+      const WholeRegions pooled = whole_regions();
       call.parallel_for(regions.dim(0), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto r = begin; r < end; ++r) {
-          const auto region = of.region_of(regions.data() + 5 * r);
+          const auto region = pooled.region_of(regions.data() + 5 * r);
           if (!region.valid)
             throw tenon::Error(
                 "regions contains a region with coordinates that are not finite or too large");
           const auto n = sample(static_cast<std::int64_t>(region.numbers[0]), data.dim(0));
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t i = 0; i < height * width; ++i)
-              output[(r * channels + c) * height * width + i] = of.max_in_bin(
+              output[(r * channels + c) * height * width + i] = pooled.max_in_bin(
                   region, i, data.data() + (n * channels + c) * rows * columns, rows, columns);
         }
       });

@@ -10,14 +10,14 @@ namespace {
 /// fault.
 template <class T>
 struct Regions {
-  RoiRules of;
+  RoiRules rules;
   const T *data, *regions;
   const std::int64_t* samples;
   std::int64_t batch, channels, rows, columns, count;
   tenon::gpu::Fault fault;
 
   using Region = RoiRules::Region<Wide<T>>;
-  TENON_FN std::int64_t bins() const { return of.height * of.width; }
+  TENON_FN std::int64_t bins() const { return rules.height * rules.width; }
   TENON_FN const T* plane(std::int64_t n, std::int64_t c) const {
     return data + (n * channels + c) * rows * columns;
   }
@@ -25,7 +25,7 @@ struct Regions {
   TENON_DEVICE bool find(std::int64_t r, Region& found) const {
     constexpr std::int64_t max_points = 4097;  // elements of a bin along an axis
     if (!fault.fits(samples[r], batch)) return false;
-    found = of.template region_of<Wide<T>>(regions + 4 * r);
+    found = rules.template region_of<Wide<T>>(regions + 4 * r);
     return found.valid() || fault.fits(max_points, max_points);
   }
 };
@@ -44,15 +44,15 @@ struct AlignRegion {
     W made = 0;
     bool first = true;
     const bool all =
-        at.of.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
+        at.rules.each_point(region, i, at.rows, at.columns, [&](const RoiRules::Point<W>& point) {
           for (int k = 0; k < 4; ++k) {
             const W term = point.term(plane, k);
-            made = !at.of.takes_max ? made + term : first || is_larger(term, made) ? term : made;
+            made = !at.rules.takes_max ? made + term : first || is_larger(term, made) ? term : made;
             first = false;
           }
         });
-    if (at.of.takes_max && !all && made < 0) made = 0;
-    output[o] = T(at.of.takes_max ? made : made / region.count());
+    if (at.rules.takes_max && !all && made < 0) made = 0;
+    output[o] = T(at.rules.takes_max ? made : made / region.count());
   }
 };
 
@@ -75,10 +75,10 @@ struct PlaneGradient {
       if (!at.find(r, region) || at.samples[r] != n) continue;
       for (std::int64_t i = 0; i < at.bins(); ++i) {
         const W slope = static_cast<W>(dy[(r * at.channels + c) * at.bins() + i]);
-        at.of.each_term(region, i, at.plane(n, c), at.rows, at.columns,
-                        [&](const RoiRules::Point<W>& point, int k, W share) {
-                          to[point.index(k)] += slope * share * point.weight(k);
-                        });
+        at.rules.each_term(region, i, at.plane(n, c), at.rows, at.columns,
+                           [&](const RoiRules::Point<W>& point, int k, W share) {
+                             to[point.index(k)] += slope * share * point.weight(k);
+                           });
       }
     }
     for (std::int64_t k = 0; k < size; ++k) dx[number * size + k] = T(to[k]);
@@ -100,12 +100,12 @@ struct RegionGradient {
       for (std::int64_t c = 0; c < at.channels; ++c) {
         const T* const plane = at.plane(at.samples[r], c);
         const W slope = static_cast<W>(dy[(r * at.channels + c) * at.bins() + i]) *
-                        static_cast<W>(at.of.spatial_scale);
-        at.of.each_term(region, i, plane, at.rows, at.columns,
-                        [&](const RoiRules::Point<W>& point, int k, W share) {
-                          point.add_moves(sums, k,
-                                          slope * share * static_cast<W>(plane[point.index(k)]));
-                        });
+                        static_cast<W>(at.rules.spatial_scale);
+        at.rules.each_term(region, i, plane, at.rows, at.columns,
+                           [&](const RoiRules::Point<W>& point, int k, W share) {
+                             point.add_moves(sums, k,
+                                             slope * share * static_cast<W>(plane[point.index(k)]));
+                           });
       }
     for (int i = 0; i < 4; ++i) dregions[4 * r + i] = T(sums[i]);
   }
@@ -113,20 +113,20 @@ struct RegionGradient {
 
 template <class T>
 struct MaxOfRegion {
-  WholeRegions of;
+  WholeRegions rules;
   const T *data, *regions;
   std::int64_t batch, channels, rows, columns;
   T* output;
   tenon::gpu::Fault fault;
 
   TENON_DEVICE void operator()(std::int64_t o) const {
-    const auto bins = of.height * of.width, plane = o / bins, c = plane % channels,
+    const auto bins = rules.height * rules.width, plane = o / bins, c = plane % channels,
                r = plane / channels;
-    const auto region = of.region_of(regions + 5 * r);
+    const auto region = rules.region_of(regions + 5 * r);
     const auto n = region.valid ? static_cast<std::int64_t>(region.numbers[0]) : -1;
     if (fault.fits(n, batch))
-      output[o] = of.max_in_bin(region, o % bins, data + (n * channels + c) * rows * columns, rows,
-                                columns);
+      output[o] = rules.max_in_bin(region, o % bins, data + (n * channels + c) * rows * columns,
+                                   rows, columns);
   }
 };
 

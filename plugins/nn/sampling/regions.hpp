@@ -160,18 +160,23 @@ struct RoiRules {
     TENON_FN std::int64_t index(int k) const {
       return axis[1].element[k / 2] * columns + axis[0].element[k % 2];
     }
-    TENON_FN W factor(int of, bool far) const { return far ? axis[of].far : 1 - axis[of].far; }
+    TENON_FN W factor(int axis_index, bool far) const {
+      return far ? axis[axis_index].far : 1 - axis[axis_index].far;
+    }
     TENON_FN W weight(int k) const { return factor(1, k / 2 == 1) * factor(0, k % 2 == 1); }
-    TENON_FN W slope(int of, int k) const {
-      const bool far = (of == 0 ? k % 2 : k / 2) == 1, other_far = (of == 0 ? k / 2 : k % 2) == 1;
-      return !axis[of].moves ? W(0) : far ? factor(1 - of, other_far) : -factor(1 - of, other_far);
+    TENON_FN W slope(int axis_index, int k) const {
+      const bool far = (axis_index == 0 ? k % 2 : k / 2) == 1,
+                 other_far = (axis_index == 0 ? k / 2 : k % 2) == 1;
+      return !axis[axis_index].moves ? W(0)
+             : far                   ? factor(1 - axis_index, other_far)
+                                     : -factor(1 - axis_index, other_far);
     }
     /// Adds the contribution of an element to the gradients of left, top, right and bottom.
     TENON_FN void add_moves(W (&sums)[4], int k, W element) const {
-      for (int of = 0; of < 2; ++of) {  // columns, rows
-        const W move = element * slope(of, k);
-        sums[of] += move * (1 - axis[of].along);
-        sums[of + 2] += move * axis[of].along;
+      for (int axis_index = 0; axis_index < 2; ++axis_index) {  // columns, rows
+        const W move = element * slope(axis_index, k);
+        sums[axis_index] += move * (1 - axis[axis_index].along);
+        sums[axis_index + 2] += move * axis[axis_index].along;
       }
     }
     template <class T>

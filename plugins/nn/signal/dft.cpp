@@ -57,7 +57,7 @@ class Transform {
  public:
   Transform(std::int64_t size, int sign)
       : size_(static_cast<std::size_t>(size)),
-        whole_(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::radix_2
+        whole_(choice::first_of<dft_choices>(DftProblem{size}).algorithm == DftAlgorithm::radix_2
                    ? size_
                    : std::bit_ceil(2 * size_)),
         forward_(whole_, whole_ == size_ ? sign : -1),
@@ -93,7 +93,7 @@ class Transform {
 struct Dft : DftShapes {
   std::string algorithm(const tenon::Infer& io) const {
     const auto size = size_of(io);
-    return size > 0 ? choice::text_of(choice::first_of<dft_choices>(DftCase{size})) : "";
+    return size > 0 ? choice::text_of(choice::first_of<dft_choices>(DftProblem{size})) : "";
   }
   std::string backward_algorithm(const tenon::Infer& io) const { return algorithm(io); }
 
@@ -105,48 +105,54 @@ struct Dft : DftShapes {
  private:
   /// back: the transpose, for the gradient.
   void run(const tenon::Call& call, bool back) const {
-    const auto of = lines_of(call);
-    const dft::Transform transform(of.size, inverse != back ? 1 : -1);
+    const auto lines = lines_of(call);
+    const dft::Transform transform(lines.size, inverse != back ? 1 : -1);
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const from = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
       T* const to = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();
-      call.parallel_for(of.count(), 1 + 1024 / of.size, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<dft::Number> x(static_cast<std::size_t>(of.size));
-        for (auto i = begin; i < end; ++i) {
-          const auto read = [&](std::int64_t n, std::int64_t length_of, std::int64_t components) {
-            const T* const number = from + of.at(i, n, length_of, components);
-            return dft::Number(static_cast<double>(number[0]),
-                               components == 2 ? static_cast<double>(number[1]) : 0.0);
-          };
-          const auto write = [&](std::int64_t n, std::int64_t length_of, std::int64_t components,
-                                 dft::Number number) {
-            T* const element = to + of.at(i, n, length_of, components);
-            element[0] = T(number.real());
-            if (components == 2) element[1] = T(number.imag());
-          };
-          std::fill(x.begin(), x.end(), dft::Number());
-          if (!back) {
-            for (std::int64_t n = 0; n < of.used; ++n) {
-              const auto number = read(n, of.in, of.in_components);
-              x[static_cast<std::size_t>(n)] = of.mirrored && !of.twice(n) ? number.real() : number;
-              if (of.mirrored && of.twice(n))
-                x[static_cast<std::size_t>(of.size - n)] = std::conj(number);
+      call.parallel_for(
+          lines.count(), 1 + 1024 / lines.size, [&](std::int64_t begin, std::int64_t end) {
+            std::vector<dft::Number> x(static_cast<std::size_t>(lines.size));
+            for (auto i = begin; i < end; ++i) {
+              const auto read = [&](std::int64_t n, std::int64_t length_of,
+                                    std::int64_t components) {
+                const T* const number = from + lines.at(i, n, length_of, components);
+                return dft::Number(static_cast<double>(number[0]),
+                                   components == 2 ? static_cast<double>(number[1]) : 0.0);
+              };
+              const auto write = [&](std::int64_t n, std::int64_t length_of,
+                                     std::int64_t components, dft::Number number) {
+                T* const element = to + lines.at(i, n, length_of, components);
+                element[0] = T(number.real());
+                if (components == 2) element[1] = T(number.imag());
+              };
+              std::fill(x.begin(), x.end(), dft::Number());
+              if (!back) {
+                for (std::int64_t n = 0; n < lines.used; ++n) {
+                  const auto number = read(n, lines.in, lines.in_components);
+                  x[static_cast<std::size_t>(n)] =
+                      lines.mirrored && !lines.twice(n) ? number.real() : number;
+                  if (lines.mirrored && lines.twice(n))
+                    x[static_cast<std::size_t>(lines.size - n)] = std::conj(number);
+                }
+                transform.run(x);
+                for (std::int64_t n = 0; n < lines.out; ++n)
+                  write(n, lines.out, lines.out_components,
+                        x[static_cast<std::size_t>(n)] * lines.scale);
+              } else {
+                for (std::int64_t n = 0; n < lines.out; ++n)
+                  x[static_cast<std::size_t>(n)] = read(n, lines.out, lines.out_components);
+                transform.run(x);
+                for (std::int64_t n = 0; n < lines.in; ++n) {
+                  auto number =
+                      n < lines.used ? x[static_cast<std::size_t>(n)] * lines.scale : dft::Number();
+                  if (lines.mirrored)
+                    number = lines.twice(n) ? 2.0 * number : dft::Number(number.real());
+                  write(n, lines.in, lines.in_components, number);
+                }
+              }
             }
-            transform.run(x);
-            for (std::int64_t n = 0; n < of.out; ++n)
-              write(n, of.out, of.out_components, x[static_cast<std::size_t>(n)] * of.scale);
-          } else {
-            for (std::int64_t n = 0; n < of.out; ++n)
-              x[static_cast<std::size_t>(n)] = read(n, of.out, of.out_components);
-            transform.run(x);
-            for (std::int64_t n = 0; n < of.in; ++n) {
-              auto number = n < of.used ? x[static_cast<std::size_t>(n)] * of.scale : dft::Number();
-              if (of.mirrored) number = of.twice(n) ? 2.0 * number : dft::Number(number.real());
-              write(n, of.in, of.in_components, number);
-            }
-          }
-        }
-      });
+          });
     });
   }
 };

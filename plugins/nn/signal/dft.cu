@@ -36,26 +36,26 @@ struct MakeTurns {
 /// Reads the elements of all lines: of data, or in backward of output's gradient.
 template <class T>
 struct LoadLines {
-  DftLines of;
+  DftLines lines;
   bool back;
   const T* from;
   DftNumber* to;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
-    const auto line = i / of.size, n = i % of.size;
+    const auto line = i / lines.size, n = i % lines.size;
     const auto read = [&](std::int64_t at, std::int64_t length, std::int64_t components) {
-      return number_at(from + of.at(line, at, length, components), components);
+      return number_at(from + lines.at(line, at, length, components), components);
     };
     DftNumber number{0, 0};
     if (back) {
-      if (n < of.out) number = read(n, of.out, of.out_components);
-    } else if (of.mirrored) {
-      const auto half = n <= of.size / 2 ? n : of.size - n;
-      if (half < of.used) number = read(half, of.in, of.in_components);
-      if (!of.twice(half)) number.im = 0;
+      if (n < lines.out) number = read(n, lines.out, lines.out_components);
+    } else if (lines.mirrored) {
+      const auto half = n <= lines.size / 2 ? n : lines.size - n;
+      if (half < lines.used) number = read(half, lines.in, lines.in_components);
+      if (!lines.twice(half)) number.im = 0;
       if (half != n) number.im = -number.im;
-    } else if (n < of.used) {
-      number = read(n, of.in, of.in_components);
+    } else if (n < lines.used) {
+      number = read(n, lines.in, lines.in_components);
     }
     to[i] = number;
   }
@@ -97,21 +97,22 @@ struct SumOfTurns {
 /// Writes the lines to output, or in backward to data's gradient.
 template <class T>
 struct PutLines {
-  DftLines of;
+  DftLines lines;
   bool back;
   const DftNumber* from;
   T* to;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto length = back ? of.in : of.out,
-               components = back ? of.in_components : of.out_components, line = i / length,
+    const auto length = back ? lines.in : lines.out,
+               components = back ? lines.in_components : lines.out_components, line = i / length,
                n = i % length;
     DftNumber number{0, 0};
-    if (!back || n < of.used)
-      number = {from[line * of.size + n].re * of.scale, from[line * of.size + n].im * of.scale};
-    if (back && of.mirrored)
-      number = of.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
-    T* const element = to + of.at(line, n, length, components);
+    if (!back || n < lines.used)
+      number = {from[line * lines.size + n].re * lines.scale,
+                from[line * lines.size + n].im * lines.scale};
+    if (back && lines.mirrored)
+      number = lines.twice(n) ? DftNumber{2 * number.re, 2 * number.im} : DftNumber{number.re, 0};
+    T* const element = to + lines.at(line, n, length, components);
     element[0] = T(number.re);
     if (components == 2) element[1] = T(number.im);
   }
@@ -155,28 +156,30 @@ struct DftCuda : DftShapes {
   }
 
   void run(const tenon::Call& call, bool back) const {
-    const auto of = lines_of(call);
-    if (of.count() == 0) return;
-    if (of.size > longest_odd && !is_power_of_two(of.size))
-      throw tenon::Error("there is no kernel for a transform of ", of.size,
+    const auto lines = lines_of(call);
+    if (lines.count() == 0) return;
+    if (lines.size > longest_odd && !is_power_of_two(lines.size))
+      throw tenon::Error("there is no kernel for a transform of ", lines.size,
                          " elements on this device");
-    DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(of.count(), of.size));
-    DftNumber *from = turns + of.size, *to = from + of.count() * of.size;
-    tenon::gpu::for_each(call, of.size, MakeTurns{of.size, inverse != back ? 1 : -1, turns});
+    DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(lines.count(), lines.size));
+    DftNumber *from = turns + lines.size, *to = from + lines.count() * lines.size;
+    tenon::gpu::for_each(call, lines.size, MakeTurns{lines.size, inverse != back ? 1 : -1, turns});
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const source = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
-      tenon::gpu::for_each(call, of.count() * of.size, LoadLines<T>{of, back, source, from});
-      if (is_power_of_two(of.size)) {
-        for (std::int64_t half = 1; half < of.size; half *= 2, std::swap(from, to))
-          tenon::gpu::for_each(call, of.count() * of.size / 2,
-                               JoinHalves{of.size, half, turns, from, to});
+      tenon::gpu::for_each(call, lines.count() * lines.size,
+                           LoadLines<T>{lines, back, source, from});
+      if (is_power_of_two(lines.size)) {
+        for (std::int64_t half = 1; half < lines.size; half *= 2, std::swap(from, to))
+          tenon::gpu::for_each(call, lines.count() * lines.size / 2,
+                               JoinHalves{lines.size, half, turns, from, to});
       } else {
-        tenon::gpu::for_each(call, of.count() * of.size, SumOfTurns{of.size, turns, from, to});
+        tenon::gpu::for_each(call, lines.count() * lines.size,
+                             SumOfTurns{lines.size, turns, from, to});
         std::swap(from, to);
       }
       T* const put = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();
-      tenon::gpu::for_each(call, of.count() * (back ? of.in : of.out),
-                           PutLines<T>{of, back, from, put});
+      tenon::gpu::for_each(call, lines.count() * (back ? lines.in : lines.out),
+                           PutLines<T>{lines, back, from, put});
     });
   }
 };

@@ -5,17 +5,19 @@
 
 #include "../../shared/product/choice.hpp"
 
-struct DftCase {
+struct DftProblem {
   std::int64_t size;  ///< of a line
 };
 
 enum class DftAlgorithm { radix_2, bluestein };
-using DftRow = choice::Row<DftAlgorithm, DftCase>;
+using DftRow = choice::Row<DftAlgorithm, DftProblem>;
 
 inline constexpr DftRow dft_choices[] = {
     {DftAlgorithm::radix_2, "radix-2 FFT", "the length is a power of two",
-     [](const DftCase& of) { return std::has_single_bit(static_cast<std::uint64_t>(of.size)); },
+     [](const DftProblem& problem) {
+       return std::has_single_bit(static_cast<std::uint64_t>(problem.size));
+     },
      "not measured", "different order"},
-    {DftAlgorithm::bluestein, "Bluestein's FFT", "otherwise", [](const DftCase&) { return true; },
-     "", "identical"},
+    {DftAlgorithm::bluestein, "Bluestein's FFT", "otherwise",
+     [](const DftProblem&) { return true; }, "", "identical"},
 };

@@ -41,16 +41,16 @@ struct Split {
 /// Splits two vectors: in each term, lane i holds the bfloat16 of low[i] and the one of high[i].
 [[gnu::always_inline]] PRODUCT_SPLIT inline Split split(__m512 low, __m512 high) {
   constexpr std::uint32_t half = 0x8000, upper = 0xffff0000;
-  Split of;
+  Split result;
   PRODUCT_UNROLL
   for (std::int64_t i = 0; i < terms; ++i) {
     const Lanes rounded_low = (reinterpret_cast<Lanes>(low) + half) & upper;
     const Lanes rounded_high = (reinterpret_cast<Lanes>(high) + half) & upper;
-    of.term[i] = rounded_low >> 16 | rounded_high;
+    result.term[i] = rounded_low >> 16 | rounded_high;
     low -= reinterpret_cast<__m512>(rounded_low);
     high -= reinterpret_cast<__m512>(rounded_high);
   }
-  return of;
+  return result;
 }
 
 /// Tracks the largest magnitude. AMX treats numbers below 2^-126 as zero, including split terms and
@@ -82,10 +82,10 @@ struct Splitter {
                                                 std::int64_t term_step) {
     max_magnitude.see(low);
     max_magnitude.see(high);
-    const Split of = split(low, high);
+    const Split numbers = split(low, high);
     PRODUCT_UNROLL
     for (std::int64_t i = 0; i < terms; ++i)
-      _mm512_store_si512(to + i * term_step, reinterpret_cast<__m512i>(of.term[i]));
+      _mm512_store_si512(to + i * term_step, reinterpret_cast<__m512i>(numbers.term[i]));
   }
 };
 

@@ -1,5 +1,6 @@
-// Algorithm tables. The first row whose condition holds is chosen; the last row always holds.
-// Conditions exist only in the tables: kernels run what was chosen for them.
+// Tables that choose an algorithm for a problem: the sizes of a call, its dtypes and the CPU. The
+// first row whose condition holds is chosen; the last row always holds. Conditions exist only in
+// the tables: kernels run what was chosen for them.
 #pragma once
 #include <cstddef>
 #include <iterator>
@@ -8,22 +9,22 @@
 
 namespace choice {
 
-template <class Algorithm, class Case>
+template <class Algorithm, class Problem>
 struct Row {
   Algorithm algorithm;
   const char* name;    ///< as in the literature
   const char* reason;  ///< short form of the condition
-  bool (*holds)(const Case&);
+  bool (*holds)(const Problem&);
   const char* gain;  ///< measured speedup, and on which CPU
   const char* bits;  ///< bits of the results compared with those of the last row
 };
 
 /// `rows` is a template argument, so that conditions are called directly.
-template <const auto& rows, class Case>
-constexpr const auto& first_of(const Case& of) {
-  return [&of]<std::size_t... i>(std::index_sequence<i...>)->const auto& {
+template <const auto& rows, class Problem>
+constexpr const auto& first_of(const Problem& problem) {
+  return [&problem]<std::size_t... i>(std::index_sequence<i...>)->const auto& {
     std::size_t chosen = sizeof...(i) - 1;
-    static_cast<void>(((rows[i].holds(of) && (chosen = i, true)) || ...));
+    static_cast<void>(((rows[i].holds(problem) && (chosen = i, true)) || ...));
     return rows[chosen];
   }
   (std::make_index_sequence<std::size(rows)>{});

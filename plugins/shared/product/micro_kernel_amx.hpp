@@ -56,11 +56,11 @@ struct Prefetch {
 
 /// Computes `rows` by `columns` whole tiles of sums. Initial sums below 2^-126 count as 0.
 template <int rows, int columns>
-PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
+PRODUCT_AMX void sum_tiles(const Block& operands, const Bits* right, const Sums& sums,
                            Prefetch prefetch) {
-  const Bits* left = of.left;
-  const auto left_step = of.left_row * std::int64_t{sizeof(Bits)},
-             right_step = of.right_row * std::int64_t{sizeof(Bits)};
+  const Bits* left = operands.left;
+  const auto left_step = operands.left_row * std::int64_t{sizeof(Bits)},
+             right_step = operands.right_row * std::int64_t{sizeof(Bits)};
   if (const float* const start = sums.start) {
     const auto step = sums.start_row * std::int64_t{sizeof(float)};
     _tile_loadd(0, start, step);
@@ -74,8 +74,8 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
     if constexpr (rows > 1) _tile_zero(2);
     if constexpr (rows > 1 && columns > 1) _tile_zero(3);
   }
-  for (std::int64_t k = 0; k < of.pairs;
-       k += side, left += 2 * side, right += side * of.right_row) {
+  for (std::int64_t k = 0; k < operands.pairs;
+       k += side, left += 2 * side, right += side * operands.right_row) {
     prefetch.issue();
     _tile_loadd(4, left, left_step);
     _tile_loadd(6, right, right_step);
@@ -85,7 +85,7 @@ PRODUCT_AMX void sum_tiles(const Block& of, const Bits* right, const Sums& sums,
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (rows > 1) {
-      _tile_loadd(5, left + side * of.left_row, left_step);
+      _tile_loadd(5, left + side * operands.left_row, left_step);
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
     }
@@ -129,31 +129,32 @@ struct InTiles {
 };
 
 /// Computes a block after begin(rows). The depth is a multiple of sixteen pairs.
-PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& of) {
+PRODUCT_AMX inline void multiply(std::int64_t rows, const Block& operands) {
   constexpr std::int64_t line = 64 / sizeof(Bits);
-  const auto steps = of.pairs / side * ((of.columns + 2 * side - 1) / (2 * side));
-  Prefetch prefetch{of.prefetch, steps == 0 ? 0 : (of.prefetch_size / line + steps - 1) / steps};
-  for (std::int64_t column = 0; column < of.columns; column += 2 * side) {
-    const auto columns = std::min(2 * side, of.columns - column);
+  const auto steps = operands.pairs / side * ((operands.columns + 2 * side - 1) / (2 * side));
+  Prefetch prefetch{operands.prefetch,
+                    steps == 0 ? 0 : (operands.prefetch_size / line + steps - 1) / steps};
+  for (std::int64_t column = 0; column < operands.columns; column += 2 * side) {
+    const auto columns = std::min(2 * side, operands.columns - column);
     const auto sum = rows > side ? (columns > side ? sum_tiles<2, 2> : sum_tiles<2, 1>)
                                  : (columns > side ? sum_tiles<1, 2> : sum_tiles<1, 1>);
-    const Bits* const right = of.right + 2 * column;
-    const float* const start = of.start ? of.start + column : nullptr;
-    float* const result = of.result + column;
+    const Bits* const right = operands.right + 2 * column;
+    const float* const start = operands.start ? operands.start + column : nullptr;
+    float* const result = operands.result + column;
     order_memory(right);
     if (columns % side == 0) {
-      sum(of, right, {start, of.start_row, result, of.result_row}, prefetch);
+      sum(operands, right, {start, operands.start_row, result, operands.result_row}, prefetch);
     } else {
       alignas(64) float sums[max_rows * max_rows] = {};
-      if (start) copy_columns(start, of.start_row, rows, columns, sums, max_rows);
+      if (start) copy_columns(start, operands.start_row, rows, columns, sums, max_rows);
       order_memory(sums);
-      sum(of, right, {start ? sums : nullptr, max_rows, sums, max_rows}, prefetch);
+      sum(operands, right, {start ? sums : nullptr, max_rows, sums, max_rows}, prefetch);
       order_memory(sums);
-      copy_columns(sums, max_rows, rows, columns, result, of.result_row);
+      copy_columns(sums, max_rows, rows, columns, result, operands.result_row);
     }
-    prefetch.next += of.pairs / side * prefetch.lines * line;
+    prefetch.next += operands.pairs / side * prefetch.lines * line;
   }
-  order_memory(of.result);
+  order_memory(operands.result);
 }
 
 }  // namespace product::bf16::amx

@@ -19,8 +19,8 @@ inline std::int64_t max_rows(std::int64_t) {
 /// With `whole`, all columns of the vectors exist. Otherwise columns past the end are computed and
 /// dropped.
 template <int rows, int vectors, bool whole>
-PRODUCT_AVX2 void block(const Block& of) {
-  const Block b = of;
+PRODUCT_AVX2 void block(const Block& operands) {
+  const Block b = operands;
   const __m256i mask =
       _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(b.columns - (vectors - 1) * lanes)),
                          _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -69,17 +69,18 @@ PRODUCT_AVX2 void block(const Block& of) {
 }
 
 template <int vectors, bool whole>
-void with_rows(std::int64_t rows, const Block& of) {
+void with_rows(std::int64_t rows, const Block& operands) {
   constexpr std::array blocks{block<1, vectors, whole>, block<2, vectors, whole>,
                               block<3, vectors, whole>, block<4, vectors, whole>,
                               block<5, vectors, whole>, block<6, vectors, whole>};
-  blocks[static_cast<std::size_t>(rows - 1)](of);
+  blocks[static_cast<std::size_t>(rows - 1)](operands);
 }
 
 /// `rows`: 1 to max_rows(); of.columns: 1 to `vector`.
-inline void multiply(std::int64_t rows, const Block& of) {
-  if (of.columns == 2 * lanes) return with_rows<2, true>(rows, of);
-  of.columns > lanes ? with_rows<2, false>(rows, of) : with_rows<1, false>(rows, of);
+inline void multiply(std::int64_t rows, const Block& operands) {
+  if (operands.columns == 2 * lanes) return with_rows<2, true>(rows, operands);
+  operands.columns > lanes ? with_rows<2, false>(rows, operands)
+                           : with_rows<1, false>(rows, operands);
 }
 
 /// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.

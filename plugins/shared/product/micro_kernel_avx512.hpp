@@ -15,12 +15,12 @@ inline std::int64_t max_rows(std::int64_t columns) {
 }
 
 template <int rows, int vectors>
-PRODUCT_AVX512 void block(const Block& of) {
-  const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - of.columns));
+PRODUCT_AVX512 void block(const Block& operands) {
+  const auto last = static_cast<__mmask16>(0xffffu >> (vectors * vector - operands.columns));
   const auto mask = [last](int v) {
     return v + 1 < vectors ? static_cast<__mmask16>(0xffff) : last;
   };
-  const Block b = of;
+  const Block b = operands;
   __m512 sums[rows][vectors];
   PRODUCT_UNROLL
   for (int i = 0; i < rows; ++i) {
@@ -50,23 +50,23 @@ PRODUCT_AVX512 void block(const Block& of) {
 }
 
 template <int vectors, int rows = 1>
-void with_rows(std::int64_t count, const Block& of) {
+void with_rows(std::int64_t count, const Block& operands) {
   if constexpr (rows < (vectors < 3 ? 12 : vectors == 3 ? 8 : 6))
-    if (count != rows) return with_rows<vectors, rows + 1>(count, of);
-  block<rows, vectors>(of);
+    if (count != rows) return with_rows<vectors, rows + 1>(count, operands);
+  block<rows, vectors>(operands);
 }
 
 /// `rows`: 1 to max_rows(of.columns).
-inline void multiply(std::int64_t rows, const Block& of) {
-  switch (vectors_of(of.columns)) {
+inline void multiply(std::int64_t rows, const Block& operands) {
+  switch (vectors_of(operands.columns)) {
     case 1:
-      return with_rows<1>(rows, of);
+      return with_rows<1>(rows, operands);
     case 2:
-      return with_rows<2>(rows, of);
+      return with_rows<2>(rows, operands);
     case 3:
-      return with_rows<3>(rows, of);
+      return with_rows<3>(rows, operands);
     default:
-      return with_rows<4>(rows, of);
+      return with_rows<4>(rows, operands);
   }
 }
 

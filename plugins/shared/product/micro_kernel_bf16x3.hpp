@@ -31,10 +31,10 @@ struct Sums {
   std::int64_t next = 0, columns = 0;
 
   /// Writes at most `count` more rows.
-  [[gnu::always_inline]] PRODUCT_AMX void write(const Strip& of, std::int64_t count) {
-    const auto end = std::min(next + count, result ? of.rows : 0);
+  [[gnu::always_inline]] PRODUCT_AMX void write(const Strip& strip, std::int64_t count) {
+    const auto end = std::min(next + count, result ? strip.rows : 0);
     for (; next < end; ++next) {
-      if ((of.left_out >> next & 1) != 0) continue;
+      if ((strip.left_out >> next & 1) != 0) continue;
       PRODUCT_UNROLL
       for (std::int64_t j = 0; j < panel; j += vector) {
         if (columns <= j) break;
@@ -43,9 +43,9 @@ struct Sums {
         __m512 sum = _mm512_add_ps(_mm512_load_ps(large + next * panel + j),
                                    _mm512_load_ps(small + next * panel + j));
         if (start)
-          sum =
-              _mm512_add_ps(_mm512_maskz_loadu_ps(mask, start + next * of.start.row_size + j), sum);
-        _mm512_mask_storeu_ps(result + next * of.to.row_size + j, mask, sum);
+          sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, start + next * strip.start.row_size + j),
+                              sum);
+        _mm512_mask_storeu_ps(result + next * strip.to.row_size + j, mask, sum);
       }
     }
   }
@@ -108,16 +108,16 @@ struct Chunk {
 
 /// Computes a panel's sums for 17 to 32 rows: all tiles accumulate the small products, then the
 /// large ones. Meanwhile the previous panel's sums are written.
-PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large, float* small,
+PRODUCT_AMX inline void sum_two(const Strip& strip, const Bits* right, float* large, float* small,
                                 Sums& last) {
-  const auto rows_each = of.chunks > 0 ? (max_rows + of.chunks - 1) / of.chunks : 0;
-  Chunk at{of.left, right};
+  const auto rows_each = strip.chunks > 0 ? (max_rows + strip.chunks - 1) / strip.chunks : 0;
+  Chunk at{strip.left, right};
   clear_sums();
-  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+  for (std::int64_t k = 0; k < strip.chunks; ++k, at.advance()) {
     at.load_columns<0>();
     at.load_rows<2>();
     multiply_square();
-    last.write(of, rows_each);
+    last.write(strip, rows_each);
     at.load_rows<1>();
     multiply_square();
     at.load_columns<1>();
@@ -129,8 +129,8 @@ PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large
   }
   store_square(small);
   clear_sums();
-  at = {of.left, right};
-  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+  at = {strip.left, right};
+  for (std::int64_t k = 0; k < strip.chunks; ++k, at.advance()) {
     at.load_columns<0>();
     at.load_rows<0>();
     multiply_square();
@@ -140,17 +140,17 @@ PRODUCT_AMX inline void sum_two(const Strip& of, const Bits* right, float* large
 
 /// Computes a panel's sums for up to 16 rows at once: tiles 0 and 1 accumulate the large products,
 /// 2 and 3 the small ones.
-PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large, float* small,
+PRODUCT_AMX inline void sum_one(const Strip& strip, const Bits* right, float* large, float* small,
                                 Sums& last) {
-  const auto rows_each = of.chunks > 0 ? (max_rows + of.chunks - 1) / of.chunks : 0;
-  Chunk at{of.left, right};
+  const auto rows_each = strip.chunks > 0 ? (max_rows + strip.chunks - 1) / strip.chunks : 0;
+  Chunk at{strip.left, right};
   clear_sums();
-  for (std::int64_t k = 0; k < of.chunks; ++k, at.advance()) {
+  for (std::int64_t k = 0; k < strip.chunks; ++k, at.advance()) {
     at.load_columns<0>();
     at.load_rows_4<0>();
     at.load_rows_5<2>();
     multiply_square();
-    last.write(of, rows_each);
+    last.write(strip, rows_each);
     at.load_rows_5<1>();
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
@@ -171,28 +171,28 @@ PRODUCT_AMX inline void sum_one(const Strip& of, const Bits* right, float* large
 }
 
 /// Computes all panels of a strip, after amx::begin(max_rows).
-PRODUCT_AMX inline void multiply(const Strip& of) {
+PRODUCT_AMX inline void multiply(const Strip& strip) {
   alignas(64) float memory[2][2][max_rows * panel];
   Sums last;
   int turn = 0;
-  for (std::int64_t column = 0; column < of.columns; column += panel, turn ^= 1) {
-    const Bits* const right = of.right + column / panel * of.panel_step;
+  for (std::int64_t column = 0; column < strip.columns; column += panel, turn ^= 1) {
+    const Bits* const right = strip.right + column / panel * strip.panel_step;
     float *const large = memory[turn][0], *const small = memory[turn][1];
     bf16::amx::order_memory(right);
-    if (of.rows > side)
-      sum_two(of, right, large, small, last);
+    if (strip.rows > side)
+      sum_two(strip, right, large, small, last);
     else
-      sum_one(of, right, large, small, last);
+      sum_one(strip, right, large, small, last);
     bf16::amx::order_memory(memory);
-    last.write(of, max_rows);
+    last.write(strip, max_rows);
     last = {large,
             small,
-            of.to.data + column,
-            of.start.at(0, column).data,
+            strip.to.data + column,
+            strip.start.at(0, column).data,
             0,
-            std::min(panel, of.columns - column)};
+            std::min(panel, strip.columns - column)};
   }
-  last.write(of, max_rows);
+  last.write(strip, max_rows);
 }
 
 }  // namespace product::bf16x3

@@ -30,17 +30,17 @@ void strip(const Block& b, std::int64_t columns) {
 }
 
 /// `rows`: 1 to max_rows().
-inline void multiply(std::int64_t rows, Block of) {
+inline void multiply(std::int64_t rows, Block operands) {
   constexpr std::int64_t width = 8;
-  for (auto left = of.columns; left > 0; left -= width) {
+  for (auto left = operands.columns; left > 0; left -= width) {
     const auto columns = std::min(left, width);
-    rows == 1   ? strip<1>(of, columns)
-    : rows == 2 ? strip<2>(of, columns)
-    : rows == 3 ? strip<3>(of, columns)
-                : strip<4>(of, columns);
-    of.right += width;
-    of.result += width;
-    if (of.start) of.start += width;
+    rows == 1   ? strip<1>(operands, columns)
+    : rows == 2 ? strip<2>(operands, columns)
+    : rows == 3 ? strip<3>(operands, columns)
+                : strip<4>(operands, columns);
+    operands.right += width;
+    operands.result += width;
+    if (operands.start) operands.start += width;
   }
 }
 

@@ -23,7 +23,7 @@ struct Cut {
 /// The functions of one vector level, which a product looks up once.
 struct Level {
   std::int64_t (*max_rows)(std::int64_t columns);
-  void (*multiply)(std::int64_t rows, const Block& of);
+  void (*multiply)(std::int64_t rows, const Block& operands);
   void (*copy_rows)(const float* from, std::int64_t from_row, std::int64_t count, std::int64_t rows,
                     float* to, std::int64_t to_row);
   /// Null if no kernel is faster than a loop.
@@ -36,7 +36,8 @@ struct Level {
 /// Returns the level of one of the FMA algorithms, or of the scalar one.
 inline const Level& level_of([[maybe_unused]] Algorithm algorithm) {
   static constexpr Level scalar_level{
-      scalar::max_rows, [](std::int64_t rows, const Block& of) { scalar::multiply(rows, of); },
+      scalar::max_rows,
+      [](std::int64_t rows, const Block& operands) { scalar::multiply(rows, operands); },
       scalar::copy_rows, nullptr};
 #if defined(TENON_WIDE_LEVELS)
   // A panel's rows and six rows of the left side fit into the first-level cache together, so the

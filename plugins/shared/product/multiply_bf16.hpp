@@ -19,7 +19,7 @@ struct Instructions {
   std::int64_t (*max_rows)(std::int64_t columns);
   void (*begin)(
       std::int64_t rows);  ///< called before blocks of `rows` rows; end() follows the last of them
-  void (*multiply)(std::int64_t rows, const Block& of);
+  void (*multiply)(std::int64_t rows, const Block& operands);
   void (*end)();
   std::int64_t pairs;  ///< the depth, and each depth block, is padded with zeros to a multiple of
                        ///< this many pairs
@@ -65,19 +65,19 @@ inline std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
   return 2 * pairs_of(depth) * padded(columns);
 }
 
-/// Rounds rows of `of` from `row` on: `depth` numbers from `first` on, padded with zeros to whole
-/// pairs, each row at to + i * row_step.
-inline void round_rows(const gemm::Operand<float>& of, std::int64_t row, std::int64_t rows,
+/// Rounds rows of `operand` from `row` on: `depth` numbers from `first` on, padded to whole pairs
+/// with zeros, each row at to + i * row_step.
+inline void round_rows(const gemm::Operand<float>& operand, std::int64_t row, std::int64_t rows,
                        std::int64_t first, std::int64_t depth, Bits* to) {
   const auto padding = 2 * pairs_of(depth) - depth;
   for (std::int64_t i = 0; i < rows; ++i, to += row_step) {
-    if (of.transposed) {
+    if (operand.transposed) {
       float* const numbers = thread_memory<float, max_depth>();
       for (std::int64_t k = 0; k < depth; ++k)
-        numbers[k] = of.data[(first + k) * of.row_size + row + i];
+        numbers[k] = operand.data[(first + k) * operand.row_size + row + i];
       round_row(numbers, depth, to);
     } else {
-      round_row(of.row(row + i) + first, depth, to);
+      round_row(operand.row(row + i) + first, depth, to);
     }
     std::fill_n(to + depth, padding, Bits{0});
   }
@@ -141,14 +141,14 @@ struct Next {
   std::int64_t block, blocks;
 
   void request(const Panels& panels, std::int64_t column, std::int64_t columns, std::int64_t size,
-               Block& of) const {
+               Block& operands) const {
     if (!prefetch) return;
     constexpr std::int64_t line = 64 / sizeof(Bits);
     const auto begin = size * block / blocks / line * line;
-    of.prefetch = panels.at(column, of.columns) +
-                  (after_last ? (columns + max_columns - 1) / max_columns * panels.step : size) +
-                  begin;
-    of.prefetch_size = size * (block + 1) / blocks - begin;
+    operands.prefetch =
+        panels.at(column, operands.columns) +
+        (after_last ? (columns + max_columns - 1) / max_columns * panels.step : size) + begin;
+    operands.prefetch_size = size * (block + 1) / blocks - begin;
   }
 };
 

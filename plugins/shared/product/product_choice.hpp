@@ -27,51 +27,54 @@ enum class Algorithm {
 /// order of the depth.
 enum class Multiplies { f32, fma, bf16, f64, complex };
 
-struct ProductCase {
+struct ProductProblem {
   Multiplies multiplies;
   Size size;
   Processor processor;
 };
 
-using ProductRow = choice::Row<Algorithm, ProductCase>;
+using ProductRow = choice::Row<Algorithm, ProductProblem>;
 
 /// Below 32 rows, 96 columns or a depth of 64, splitting costs more than it saves: rows are split
 /// once per 1,024 columns, panels once per 1,024 rows.
 inline constexpr ProductRow product_choices[] = {
     {Algorithm::complex_loops, "loops", "complex numbers",
-     [](const ProductCase& of) { return of.multiplies == Multiplies::complex; }, "not measured",
-     "of another dtype"},
+     [](const ProductProblem& problem) { return problem.multiplies == Multiplies::complex; },
+     "not measured", "of another dtype"},
     {Algorithm::blas, "OpenBLAS dgemm", "float64",
-     [](const ProductCase& of) { return of.multiplies == Multiplies::f64; }, "not measured",
-     "of another dtype"},
+     [](const ProductProblem& problem) { return problem.multiplies == Multiplies::f64; },
+     "not measured", "of another dtype"},
     {Algorithm::bf16_amx, "bf16 by AMX", "factors rounded to bfloat16, on a processor with AMX",
-     [](const ProductCase& of) {
-       return of.multiplies == Multiplies::bf16 && of.processor.bf16 && of.processor.amx;
+     [](const ProductProblem& problem) {
+       return problem.multiplies == Multiplies::bf16 && problem.processor.bf16 &&
+              problem.processor.amx;
      },
      "a transformer's encoder in 0.41 of float32's time (Xeon with AMX)", "rounded factors"},
     {Algorithm::bf16_avx512, "bf16 by AVX512-BF16",
      "factors rounded to bfloat16, on a processor with AVX512-BF16",
-     [](const ProductCase& of) { return of.multiplies == Multiplies::bf16 && of.processor.bf16; },
+     [](const ProductProblem& problem) {
+       return problem.multiplies == Multiplies::bf16 && problem.processor.bf16;
+     },
      "not recorded", "rounded factors"},
     {Algorithm::bf16x3_amx, "bf16x3 split by AMX",
      "at least 32 rows, 96 columns and a depth of 64, on a processor with AMX",
-     [](const ProductCase& of) {
-       return of.multiplies == Multiplies::f32 && of.processor.amx && of.size.rows >= 32 &&
-              of.size.columns >= 96 && of.size.depth >= 64;
+     [](const ProductProblem& problem) {
+       return problem.multiplies == Multiplies::f32 && problem.processor.amx &&
+              problem.size.rows >= 32 && problem.size.columns >= 96 && problem.size.depth >= 64;
      },
      "0.6 of FMA's time (Xeon with AMX)", "closer to the exact result"},
     {Algorithm::fma_avx512, "FMA by AVX-512", "a processor with AVX-512",
-     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx512; },
+     [](const ProductProblem& problem) { return problem.processor.vectors == Vectors::avx512; },
      "0.5 of AVX2's time (Xeon with AVX-512)", "one rounding per step"},
     {Algorithm::fma_avx2, "FMA by AVX2", "a processor with AVX2",
-     [](const ProductCase& of) { return of.processor.vectors == Vectors::avx2; },
+     [](const ProductProblem& problem) { return problem.processor.vectors == Vectors::avx2; },
      "0.4 of scalar's time (Xeon with AVX-512)", "one rounding per step"},
     {Algorithm::scalar, "scalar", "a processor without AVX2, or plugins built for plain vectors",
-     [](const ProductCase&) { return true; }, "", "two roundings per step"},
+     [](const ProductProblem&) { return true; }, "", "two roundings per step"},
 };
 
-inline const ProductRow& choose(const ProductCase& of) {
-  return choice::first_of<product_choices>(of);
+inline const ProductRow& choose(const ProductProblem& problem) {
+  return choice::first_of<product_choices>(problem);
 }
 inline const ProductRow& choose(Multiplies multiplies, const Size& size = {}) {
   return choose({multiplies, size, this_processor()});
@@ -84,30 +87,30 @@ inline bool multiplies_bf16() {
 }
 
 /// A product of matmul.
-struct OperandCase {
+struct OperandProblem {
   bool f32;
   Size size;
   bool packed;  ///< the right side is a packed constant
 };
 
 enum class OperandOrder { swapped, original };
-using OperandRow = choice::Row<OperandOrder, OperandCase>;
+using OperandRow = choice::Row<OperandOrder, OperandProblem>;
 
 /// A single column would fill one number of each panel; the columns of a transposed matrix fill
 /// whole panels.
 inline constexpr OperandRow operand_choices[] = {
     {OperandOrder::swapped, "vector times transposed matrix",
      "float32, one column, several rows, no packed constant",
-     [](const OperandCase& of) {
-       return of.f32 && of.size.columns == 1 && of.size.rows > 1 && !of.packed;
+     [](const OperandProblem& problem) {
+       return problem.f32 && problem.size.columns == 1 && problem.size.rows > 1 && !problem.packed;
      },
      "not measured", "identical"},
     {OperandOrder::original, "left times right", "otherwise",
-     [](const OperandCase&) { return true; }, "", "identical"},
+     [](const OperandProblem&) { return true; }, "", "identical"},
 };
 
-inline const OperandRow& choose_operands(const OperandCase& of) {
-  return choice::first_of<operand_choices>(of);
+inline const OperandRow& choose_operands(const OperandProblem& problem) {
+  return choice::first_of<operand_choices>(problem);
 }
 
 /// Returns the arithmetic for a dtype; for f32 it is the one that the kernel requests.

@@ -29,18 +29,18 @@ struct Windows {
 /// Multiplies `rows` times sixteen windows by `columns` times sixteen columns, after
 /// begin(max_rows). At most four tiles of sums.
 template <int rows, int columns>
-PRODUCT_AMX void sum_windows(const Windows& of) {
+PRODUCT_AMX void sum_windows(const Windows& windows) {
   static_assert(rows * columns <= 4 && rows <= 2);
   constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
-  const auto step = of.step * std::int64_t{sizeof(Bits)};
-  const Bits* weights = of.weights;
-  Prefetch prefetch = of.prefetch;
+  const auto step = windows.step * std::int64_t{sizeof(Bits)};
+  const Bits* weights = windows.weights;
+  Prefetch prefetch = windows.prefetch;
   _tile_zero(0);
   if constexpr (columns > 1) _tile_zero(1);
   if constexpr (rows > 1 || columns > 2) _tile_zero(2);
   if constexpr ((rows > 1 && columns > 1) || columns > 3) _tile_zero(3);
-  for (std::int64_t k = 0; k < of.chunks; ++k, weights += columns * side * chunk) {
-    const Bits* const data = of.data + of.offsets[k];
+  for (std::int64_t k = 0; k < windows.chunks; ++k, weights += columns * side * chunk) {
+    const Bits* const data = windows.data + windows.offsets[k];
     prefetch.issue();
     _tile_loadd(4, data, step);
     _tile_loadd(6, weights, line);
@@ -50,7 +50,7 @@ PRODUCT_AMX void sum_windows(const Windows& of) {
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (rows > 1) {
-      _tile_loadd(5, data + side * of.step, step);
+      _tile_loadd(5, data + side * windows.step, step);
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (columns > 1) _tile_dpbf16ps(3, 5, 7);
     } else if constexpr (columns > 2) {
@@ -63,28 +63,28 @@ PRODUCT_AMX void sum_windows(const Windows& of) {
     }
   }
   constexpr auto row = columns * side, result = row * std::int64_t{sizeof(float)};
-  _tile_stored(0, of.sums, result);
-  if constexpr (columns > 1) _tile_stored(1, of.sums + side, result);
+  _tile_stored(0, windows.sums, result);
+  if constexpr (columns > 1) _tile_stored(1, windows.sums + side, result);
   if constexpr (rows > 1) {
-    _tile_stored(2, of.sums + side * row, result);
-    if constexpr (columns > 1) _tile_stored(3, of.sums + side * row + side, result);
+    _tile_stored(2, windows.sums + side * row, result);
+    if constexpr (columns > 1) _tile_stored(3, windows.sums + side * row + side, result);
   } else if constexpr (columns > 2) {
-    _tile_stored(2, of.sums + 2 * side, result);
-    if constexpr (columns > 3) _tile_stored(3, of.sums + 3 * side, result);
+    _tile_stored(2, windows.sums + 2 * side, result);
+    if constexpr (columns > 3) _tile_stored(3, windows.sums + 3 * side, result);
   }
 }
 
 /// Multiplies 64 windows by sixteen columns.
-PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
+PRODUCT_AMX inline void sum_many_windows(const Windows& windows) {
   constexpr std::int64_t line = chunk * std::int64_t{sizeof(Bits)};
-  const auto step = of.step * std::int64_t{sizeof(Bits)}, next = side * of.step;
-  const Bits* weights = of.weights;
+  const auto step = windows.step * std::int64_t{sizeof(Bits)}, next = side * windows.step;
+  const Bits* weights = windows.weights;
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  for (std::int64_t k = 0; k < of.chunks; ++k, weights += side * chunk) {
-    const Bits* const data = of.data + of.offsets[k];
+  for (std::int64_t k = 0; k < windows.chunks; ++k, weights += side * chunk) {
+    const Bits* const data = windows.data + windows.offsets[k];
     _tile_loadd(6, weights, line);
     _tile_loadd(4, data, step);
     _tile_dpbf16ps(0, 4, 6);
@@ -96,10 +96,10 @@ PRODUCT_AMX inline void sum_many_windows(const Windows& of) {
     _tile_dpbf16ps(3, 5, 6);
   }
   constexpr std::int64_t result = side * sizeof(float);
-  _tile_stored(0, of.sums, result);
-  _tile_stored(1, of.sums + side * side, result);
-  _tile_stored(2, of.sums + 2 * side * side, result);
-  _tile_stored(3, of.sums + 3 * side * side, result);
+  _tile_stored(0, windows.sums, result);
+  _tile_stored(1, windows.sums + side * side, result);
+  _tile_stored(2, windows.sums + 2 * side * side, result);
+  _tile_stored(3, windows.sums + 3 * side * side, result);
 }
 
 /// How sums are split into tiles.
@@ -108,17 +108,17 @@ struct WindowTiles {
                                   ///< panel may have fewer columns
 };
 
-inline void sum(const WindowTiles& tiles, const Windows& of) {
-  order_memory(of.data);
+inline void sum(const WindowTiles& tiles, const Windows& windows) {
+  order_memory(windows.data);
   if (tiles.windows == 4)
-    sum_many_windows(of);
+    sum_many_windows(windows);
   else if (tiles.windows == 2)
-    tiles.columns == 2 ? sum_windows<2, 2>(of) : sum_windows<2, 1>(of);
+    tiles.columns == 2 ? sum_windows<2, 2>(windows) : sum_windows<2, 1>(windows);
   else if (tiles.columns > 2)
-    tiles.columns == 4 ? sum_windows<1, 4>(of) : sum_windows<1, 3>(of);
+    tiles.columns == 4 ? sum_windows<1, 4>(windows) : sum_windows<1, 3>(windows);
   else
-    tiles.columns == 2 ? sum_windows<1, 2>(of) : sum_windows<1, 1>(of);
-  order_memory(of.sums);
+    tiles.columns == 2 ? sum_windows<1, 2>(windows) : sum_windows<1, 1>(windows);
+  order_memory(windows.sums);
 }
 
 /// Sets to[i][j] = sums[i][j] + bias[j]; bias may be null. The rows of `sums` are whole vectors.

@@ -31,33 +31,33 @@ struct Convolution {
   bool onednn_avx512 = true;
 };
 
-ConvolutionCase case_of(const Convolution& of) {
-  ConvolutionCase made{{},
-                       tenon::Shape::of_rank(of.axes + 2),
-                       tenon::Shape::of_rank(of.axes + 2),
-                       of.groups,
-                       of.last,
-                       of.last,
-                       of.rounds,
-                       of.processor,
-                       of.onednn_avx512};
-  made.window.axes = of.axes;
-  made.data.set(0, of.samples), made.data.set(1, of.channels);
-  made.output.set(0, of.samples), made.output.set(1, of.filters);
-  for (int axis = 0; axis < of.axes; ++axis) {
+ConvolutionProblem problem_of(const Convolution& problem) {
+  ConvolutionProblem made{{},
+                          tenon::Shape::of_rank(problem.axes + 2),
+                          tenon::Shape::of_rank(problem.axes + 2),
+                          problem.groups,
+                          problem.last,
+                          problem.last,
+                          problem.rounds,
+                          problem.processor,
+                          problem.onednn_avx512};
+  made.window.axes = problem.axes;
+  made.data.set(0, problem.samples), made.data.set(1, problem.channels);
+  made.output.set(0, problem.samples), made.output.set(1, problem.filters);
+  for (int axis = 0; axis < problem.axes; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    made.window.kernel[i] = of.kernel, made.window.stride[i] = of.stride,
-    made.window.dilate[i] = of.dilate;
-    made.window.pad[i] = made.window.pad_end[i] = of.dilate * (of.kernel - 1) / 2;
-    made.data.set(axis + 2, of.side),
-        made.output.set(axis + 2, made.window.output_size(axis, of.side));
+    made.window.kernel[i] = problem.kernel, made.window.stride[i] = problem.stride,
+    made.window.dilate[i] = problem.dilate;
+    made.window.pad[i] = made.window.pad_end[i] = problem.dilate * (problem.kernel - 1) / 2;
+    made.data.set(axis + 2, problem.side),
+        made.output.set(axis + 2, made.window.output_size(axis, problem.side));
   }
   return made;
 }
 
 template <const auto& rows>
-std::string name_of(const ConvolutionCase& of) {
-  return choice::first_of<rows>(of).name;
+std::string name_of(const ConvolutionProblem& problem) {
+  return choice::first_of<rows>(problem).name;
 }
 
 const char *const im2col = "im2col", *const col2im = "col2im",
@@ -121,8 +121,8 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
        samples},  // 3 of 32 numbers of a window: too little of a tile
   };
   for (const auto& each : cases) {
-    const auto of = kernel_choice::case_of(each);
-    CAPTURE(of.data.size());
+    const auto problem = kernel_choice::problem_of(each);
+    CAPTURE(problem.data.size());
     CAPTURE(each.samples);
     CAPTURE(each.channels);
     CAPTURE(each.side);
@@ -130,15 +130,15 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
     CAPTURE(static_cast<int>(each.processor.vectors));
     CAPTURE(each.processor.amx);
     CAPTURE(each.rounds);
-    CHECK(name_of<convolution_choice::forward>(of) == each.forward);
-    CHECK(name_of<convolution_choice::data_gradient>(of) == each.data);
-    CHECK(name_of<convolution_choice::weight_gradient>(of) == each.weight);
+    CHECK(name_of<convolution_choice::forward>(problem) == each.forward);
+    CHECK(name_of<convolution_choice::data_gradient>(problem) == each.data);
+    CHECK(name_of<convolution_choice::weight_gradient>(problem) == each.weight);
   }
 }
 
 TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's implementations") {
   const struct {
-    StepCase of;
+    StepProblem problem;
     const char* name;
   } cases[] = {
       {{2, 1, 16, 8, true, true, "jit:avx2"}, "small-filter loops by AVX2"},
@@ -151,7 +151,7 @@ TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's impleme
       {{2, 1, 16, 8, true, true, ""}, "oneDNN, its own layout"},
   };
   for (const auto& each : cases)
-    CHECK(std::string(choice::first_of<convolution_choice::step>(each.of).name) == each.name);
+    CHECK(std::string(choice::first_of<convolution_choice::step>(each.problem).name) == each.name);
   CHECK(convolution_choice::prefers_channels_last(true, false, 4));
   CHECK_FALSE(convolution_choice::prefers_channels_last(true, true, 3));
   CHECK_FALSE(convolution_choice::prefers_channels_last(false, false, 4));
@@ -159,7 +159,7 @@ TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's impleme
 
 TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay on the left") {
   const struct {
-    Im2colCase of;
+    Im2colProblem problem;
     const char* name;
   } cases[] = {
       {{63, false, true, true, false}, "FMA"},
@@ -171,7 +171,8 @@ TEST_CASE("products of im2col: few rows are not split, and unpacked weights stay
       {{64, true, false, true, true}, "bf16"},
   };
   for (const auto& each : cases)
-    CHECK(std::string(choice::first_of<convolution_choice::im2col>(each.of).name) == each.name);
+    CHECK(std::string(choice::first_of<convolution_choice::im2col>(each.problem).name) ==
+          each.name);
 }
 
 TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and processor") {
@@ -206,7 +207,7 @@ TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and
 
 TEST_CASE("operands of matmul: a vector on the right is multiplied by the transposed matrix") {
   const struct {
-    product::OperandCase of;
+    product::OperandProblem problem;
     bool swapped;
   } cases[] = {
       {{true, {2, 1, 8}, false}, true},  {{true, {2, 1, 8}, true}, false},
@@ -214,9 +215,9 @@ TEST_CASE("operands of matmul: a vector on the right is multiplied by the transp
       {{true, {2, 1, 0}, false}, true},  {{false, {2, 1, 8}, false}, false},
   };
   for (const auto& each : cases) {
-    CAPTURE(each.of.size.rows);
-    CAPTURE(each.of.size.columns);
-    CHECK(std::string(product::choose_operands(each.of).name) ==
+    CAPTURE(each.problem.size.rows);
+    CAPTURE(each.problem.size.columns);
+    CHECK(std::string(product::choose_operands(each.problem).name) ==
           (each.swapped ? "vector times transposed matrix" : "left times right"));
   }
 }
@@ -276,20 +277,21 @@ TEST_CASE("reductions: by rows or columns as the innermost axis says, few result
 
 TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum supports") {
   for (int bits = 0; bits < 16; ++bits) {
-    const PoolingCase of{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    const PoolingProblem problem{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
+                                 (bits & 8) != 0};
     CAPTURE(bits);
     const std::string expected = bits == 15                ? "maximum along rows, then columns"
                                  : bits == 5 || bits == 13 ? "oneDNN"
                                                            : "loops";
-    CHECK(expected == choice::first_of<pooling_choices>(of).name);
+    CHECK(expected == choice::first_of<pooling_choices>(problem).name);
   }
 }
 
 TEST_CASE("dft: powers of two by the radix-2 FFT") {
   for (const std::int64_t size : {1, 2, 4, 1 << 24})
-    CHECK(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::radix_2);
+    CHECK(choice::first_of<dft_choices>(DftProblem{size}).algorithm == DftAlgorithm::radix_2);
   for (const std::int64_t size : {3, 6, (1 << 24) - 1})
-    CHECK(choice::first_of<dft_choices>(DftCase{size}).algorithm == DftAlgorithm::bluestein);
+    CHECK(choice::first_of<dft_choices>(DftProblem{size}).algorithm == DftAlgorithm::bluestein);
 }
 
 TEST_CASE("plugins/README.md lists the current tables") {

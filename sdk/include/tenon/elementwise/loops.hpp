@@ -76,26 +76,26 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
   /// one, times the last source. Second derivatives are rare, so this is compiled to be small.
   [[gnu::cold]] static void partial(const void* op, const void* const* in, void* out,
                                     std::int64_t n) {
-    const Partial of = *static_cast<const Partial*>(op);
-    const Class f = *static_cast<const Class*>(of.op);
+    const Partial partial = *static_cast<const Partial*>(op);
+    const Class f = *static_cast<const Class*>(partial.op);
     for (std::int64_t i = 0; i < n; ++i) {
-      const Dual<T> slope = slope_of(f, of, static_cast<const T*>(in[I])[i]...);
+      const Dual<T> slope = slope_of(f, partial, static_cast<const T*>(in[I])[i]...);
       static_cast<T*>(out)[i] =
-          of.then < 0 ? slope.value
-                      : chain_rule(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
+          partial.then < 0 ? slope.value
+                           : chain_rule(static_cast<const T*>(in[sizeof...(I)])[i], slope.slope);
     }
   }
 
  private:
-  static Dual<T> slope_of(const Class& f, const Partial& of, Each<T, I>... x) {
+  static Dual<T> slope_of(const Class& f, const Partial& partial, Each<T, I>... x) {
     using D = Dual<T>;
     constexpr Rule rule = Signature<Class, T>::rule;
-    const auto by_then = [&](T value, int input) { return D(value, T(of.then == input)); };
+    const auto by_then = [&](T value, int input) { return D(value, T(partial.then == input)); };
     const auto chosen = [&](const auto& gradients) {
       if constexpr (sizeof...(I) == 1) {
         return gradients;
       } else {
-        return of.by == 0 ? gradients.left : gradients.right;
+        return partial.by == 0 ? gradients.left : gradients.right;
       }
     };
     if constexpr (rule == Rule::nothing) {
@@ -106,17 +106,17 @@ struct TypedLoops<Class, T, std::index_sequence<I...>> {
       const T y = f(x...);
       // The derivative with respect to dy is the author's gradient itself.
       T slope = 0;
-      if (of.then >= 0) {
+      if (partial.then >= 0) {
         const auto gradients = f.gradient(T(1), OutputOf<T>{y});
         if constexpr (sizeof...(I) == 1) {
           slope = gradients;
         } else {
-          slope = of.then == 0 ? gradients.left : gradients.right;
+          slope = partial.then == 0 ? gradients.left : gradients.right;
         }
       }
       return chosen(f.gradient(D(T(1)), OutputOf<D>{D(y, slope)}));
     } else {
-      return f(Dual<D>(by_then(x, I), D(T(of.by == I)))...).slope;
+      return f(Dual<D>(by_then(x, I), D(T(partial.by == I)))...).slope;
     }
   }
   template <std::size_t input, class Gradients>

@@ -131,50 +131,52 @@ inline bool same_sparsity(const Stored& left, const Stored& right) {
 /// broadcast to it, or of one with the same storage, with zeros where that stores nothing.
 class GatheredValues {
  public:
-  /// If `of` is null, so is tensor().
+  /// If `source` is null, so is tensor().
   [[gnu::cold]] GatheredValues(const Call& call, const tenon_tensor& pattern,
-                               const tenon_tensor* of)
-      : there_(of != nullptr),
+                               const tenon_tensor* source)
+      : there_(source != nullptr),
         count_(elements(pattern, Stored(pattern), pattern.stored)),
-        memory_(is_read_in_place(pattern, of)
+        memory_(is_read_in_place(pattern, source)
                     ? 0
                     : count_ *
                           static_cast<std::int64_t>(size_of(static_cast<DType>(pattern.dtype)))) {
-    if (!of) return;
-    if (is_read_in_place(pattern, of)) {
-      count_ = of->storage == TENON_DENSE ? 1 : count_;
-      flat_ =
-          flat(*of, of->storage == TENON_DENSE ? first_element(*of) : Stored(*of).values, &count_);
+    if (!source) return;
+    if (is_read_in_place(pattern, source)) {
+      count_ = source->storage == TENON_DENSE ? 1 : count_;
+      flat_ = flat(*source,
+                   source->storage == TENON_DENSE ? first_element(*source) : Stored(*source).values,
+                   &count_);
       return;
     }
-    if (of->storage == TENON_DENSE)
-      gather_dense(call, pattern, *of, memory_.data());
+    if (source->storage == TENON_DENSE)
+      gather_dense(call, pattern, *source, memory_.data());
     else
-      gather_stored(call, Stored(pattern), Stored(*of));
-    flat_ = flat(*of, memory_.data(), &count_);
+      gather_stored(call, Stored(pattern), Stored(*source));
+    flat_ = flat(*source, memory_.data(), &count_);
   }
   GatheredValues(const GatheredValues&) = delete;
 
   const tenon_tensor* tensor() const { return there_ ? &flat_ : nullptr; }
 
  private:
-  static bool is_read_in_place(const tenon_tensor& pattern, const tenon_tensor* of) {
-    if (!of) return true;
-    return of->storage == TENON_DENSE ? element_count(of->dense) == 1
-                                      : same_sparsity(Stored(pattern), Stored(*of));
+  static bool is_read_in_place(const tenon_tensor& pattern, const tenon_tensor* source) {
+    if (!source) return true;
+    return source->storage == TENON_DENSE ? element_count(source->dense) == 1
+                                          : same_sparsity(Stored(pattern), Stored(*source));
   }
 
-  void gather_stored(const Call& call, const Stored& pattern, const Stored& of) const {
+  void gather_stored(const Call& call, const Stored& pattern, const Stored& source) const {
     const Scratch<std::int64_t> found(pattern.count);
     const std::int64_t grain =
-        1 + (1 << 14) * pattern.rows / (pattern.count + of.count + pattern.rows + 1);
+        1 + (1 << 14) * pattern.rows / (pattern.count + source.count + pattern.rows + 1);
     for_each_chunk(call, pattern.rows, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row)
-        join_row(pattern, of, row, [&](std::int64_t, std::int64_t index, std::int64_t position) {
-          if (index >= 0) found[index] = position;
-        });
+        join_row(pattern, source, row,
+                 [&](std::int64_t, std::int64_t index, std::int64_t position) {
+                   if (index >= 0) found[index] = position;
+                 });
     });
-    gather(call, of, found.data(), pattern.count, memory_.data());
+    gather(call, source, found.data(), pattern.count, memory_.data());
   }
 
   bool there_;

@@ -231,14 +231,14 @@ class GradientCall {
   /// The gradient at the stored elements of one operand.
   class Patch {
    public:
-    Patch(const GradientCall& of, int input, const tenon_tensor* pattern)
-        : of_(of),
+    Patch(const GradientCall& call, int input, const tenon_tensor* pattern)
+        : gradient_call_(call),
           pattern_(pattern),
           values_(pattern ? elements(*pattern, Stored(*pattern), pattern->stored) * size(*pattern)
                           : 0) {
       if (!pattern) return;
       const auto count = elements(*pattern, Stored(*pattern), pattern->stored);
-      of.compute_at(input, *pattern, flat(*pattern, values_.data(), &count));
+      call.compute_at(input, *pattern, flat(*pattern, values_.data(), &count));
     }
     void put(const tenon_tensor& input_grad) const {
       if (!pattern_) return;
@@ -246,7 +246,7 @@ class GradientCall {
       auto* const to = static_cast<unsigned char*>(
           const_cast<void*>(static_cast<const void*>(first_element(input_grad))));
       const auto* const from = values_.data();
-      for_each_pair(of_.call_, StoredDensePairs(*pattern_, input_grad.dense, bytes),
+      for_each_pair(gradient_call_.call_, StoredDensePairs(*pattern_, input_grad.dense, bytes),
                     [=](std::int64_t element, std::int64_t offset) {
                       std::memcpy(to + offset, from + element * bytes,
                                   static_cast<std::size_t>(bytes));
@@ -257,7 +257,7 @@ class GradientCall {
     static std::int64_t size(const tenon_tensor& tensor) {
       return static_cast<std::int64_t>(size_of(static_cast<DType>(tensor.dtype)));
     }
-    const GradientCall& of_;
+    const GradientCall& gradient_call_;
     const tenon_tensor* pattern_;
     Scratch<unsigned char> values_;
   };
