@@ -92,8 +92,9 @@ Value Differences::seed_for(Value output, const std::string& name, std::uint64_t
   return node_.graph.input(name, dtype, shape);
 }
 
-void Differences::add_gradients(Value of, const std::string& name, const GradientOptions& options) {
-  const auto gradients = node_.graph.gradient(of, wrt_, options);
+void Differences::add_gradients(Value differentiated, const std::string& name,
+                                const GradientOptions& options) {
+  const auto gradients = node_.graph.gradient(differentiated, wrt_, options);
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     if (gradients[k].empty()) continue;
     checked_inputs_[k].gradients.push_back(fmt::format("{}_{}", name, k));

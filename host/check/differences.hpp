@@ -62,7 +62,7 @@ class Differences {
   };
 
   Value seed_for(Value output, const std::string& name, std::uint64_t seed);
-  void add_gradients(Value of, const std::string& name, const GradientOptions& options);
+  void add_gradients(Value differentiated, const std::string& name, const GradientOptions& options);
   void build_first(Value output);
   void build_second(Value output);
   void add_input(const InputNumbers& numbers, std::size_t i);

@@ -301,10 +301,10 @@ NodeRecord GraphBuilder::derived_record(NodeId forward, Pass pass, std::string_v
   if (node.pass != Pass::forward)
     throw Failure(FailureKind::usage, fmt::format("{}: is itself derived from another node",
                                                   node_label(model_, forward)));
-  const auto of = model_.strings[node.name];
+  const auto node_name = model_.strings[node.name];
   if (!name.empty()) check_name(name);
   const auto preferred =
-      fmt::format("{}_{}", of, pass == Pass::backward ? "backward" : "recomputed");
+      fmt::format("{}_{}", node_name, pass == Pass::backward ? "backward" : "recomputed");
   node.name =
       model_.strings.intern(name.empty() ? free_name(model_, preferred) : std::string(name));
   node.pass = pass;

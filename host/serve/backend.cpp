@@ -45,14 +45,14 @@ ServerError* guarded(const Work& work) {
   }
 }
 
-template <class State, class Of>
-State* state_of(ServerError* (*get)(Of*, void**), Of* of) {
+template <class State, class Object>
+State* state_of(ServerError* (*get)(Object*, void**), Object* object) {
   void* state = nullptr;
-  require(get(of, &state));
+  require(get(object, &state));
   return static_cast<State*>(state);
 }
 
-std::vector<RunOf> run(Instance& instance, std::span<Request> requests) {
+std::vector<JoinedRun> run(Instance& instance, std::span<Request> requests) {
   try {
     return run_joined(instance.model.signature(), instance.model.rows(), instance.session,
                       requests);
@@ -80,10 +80,10 @@ void execute(ServerInstance* handle, Instance& instance,
     ignore(server.TRITONBACKEND_RequestRelease(server_requests[i], release_all));
   }
   const auto end = now();
-  for (const auto& of : runs) {
-    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, of.rows));
-    ignore(server.TRITONBACKEND_ModelInstanceReportBatchStatistics(handle, rows, begin, of.begin,
-                                                                   of.end, end));
+  for (const auto& run : runs) {
+    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, run.rows));
+    ignore(server.TRITONBACKEND_ModelInstanceReportBatchStatistics(handle, rows, begin, run.begin,
+                                                                   run.end, end));
   }
 }
 
@@ -153,8 +153,8 @@ TENON_BACKEND TRITONBACKEND_ModelInstanceInitialize(ServerInstance* instance) {
     require_cpu(instance);
     ServerModel* model = nullptr;
     require(server.TRITONBACKEND_ModelInstanceModel(instance, &model));
-    const auto& of = *state_of<ServedModel>(server.TRITONBACKEND_ModelState, model);
-    auto state = std::make_unique<Instance>(Instance{of, of.session()});
+    const auto& served = *state_of<ServedModel>(server.TRITONBACKEND_ModelState, model);
+    auto state = std::make_unique<Instance>(Instance{served, served.session()});
     require(server.TRITONBACKEND_ModelInstanceSetState(instance, state.get()));
     static_cast<void>(state.release());
   });

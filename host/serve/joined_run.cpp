@@ -142,25 +142,25 @@ void split(const ServedTensor& output, const Tensor& whole, std::span<Request* c
 }
 
 /// Throws the exceptions of the run.
-RunOf run_group(const Signature& signature, bool rows, Session& session,
-                std::span<Request* const> group) {
+JoinedRun run_group(const Signature& signature, bool rows, Session& session,
+                    std::span<Request* const> group) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i)
     inputs.push_back(joined(group, i, rows));
-  RunOf of{rows ? inputs[0].shape()[0] : 1, now()};
+  JoinedRun joined_run{rows ? inputs[0].shape()[0] : 1, now()};
   auto outputs = run(signature, session, std::move(inputs));
-  of.end = now();
+  joined_run.end = now();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].storage() != Storage::dense)
       outputs[i] = cast_storage(outputs[i], Storage::dense);
-    split(signature.outputs[i], outputs[i].make_contiguous(), group, rows, of.rows);
+    split(signature.outputs[i], outputs[i].make_contiguous(), group, rows, joined_run.rows);
   }
-  for (auto* request : group) request->begin = of.begin, request->end = of.end;
-  return of;
+  for (auto* request : group) request->begin = joined_run.begin, request->end = joined_run.end;
+  return joined_run;
 }
 
 void run_all(const Signature& signature, bool rows, Session& session,
-             std::span<Request* const> group, std::vector<RunOf>& runs) {
+             std::span<Request* const> group, std::vector<JoinedRun>& runs) {
   for (auto* request : group) request->begin = now();
   std::string error;
   try {
@@ -204,9 +204,9 @@ void check(const Signature& signature, bool rows, Request& request) {
   }
 }
 
-std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session,
-                              std::span<Request> requests) {
-  std::vector<RunOf> runs;
+std::vector<JoinedRun> run_joined(const Signature& signature, bool rows, Session& session,
+                                  std::span<Request> requests) {
+  std::vector<JoinedRun> runs;
   std::vector<Request*> waiting, group, others;
   for (auto& request : requests)
     if (request.error.empty()) waiting.push_back(&request);

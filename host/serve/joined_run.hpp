@@ -39,7 +39,7 @@ struct Request {
 };
 
 /// A successful run.
-struct RunOf {
+struct JoinedRun {
   std::int64_t rows = 0;
   std::uint64_t begin = 0, end = 0;
 };
@@ -53,7 +53,7 @@ void check(const Signature& signature, bool rows, Request& request);
 /// Runs the requests without an error. With `rows`, requests whose inputs differ only in the number
 /// of rows run together; else each runs separately. If a run of several fails, each is run
 /// separately, so that only the faulty request fails. Throws only std::bad_alloc.
-std::vector<RunOf> run_joined(const Signature& signature, bool rows, Session& session,
-                              std::span<Request> requests);
+std::vector<JoinedRun> run_joined(const Signature& signature, bool rows, Session& session,
+                                  std::span<Request> requests);
 
 }  // namespace tenon::serve

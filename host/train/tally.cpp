@@ -24,14 +24,14 @@ std::vector<std::int64_t> argmax(const Tensor& scores) {
   return indices;
 }
 
-/// `of` names the set of examples in messages.
+/// `where` names the set of examples in messages.
 void require_classes(const std::vector<std::int64_t>& labels, std::int64_t classes,
-                     const char* of) {
+                     const char* where) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
       throw Failure(FailureKind::usage,
                     fmt::format("label {} of example {}{} is not one of the {} classes", labels[i],
-                                i, of, classes));
+                                i, where, classes));
 }
 
 }  // namespace

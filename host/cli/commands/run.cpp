@@ -32,20 +32,20 @@ void check_files(const Arguments& arguments, const RequestedOutputs& requested) 
 // Adds the gradients with respect to each floating-point or complex input and variable as further
 // outputs.
 void add_gradients(Graph& graph, const std::string& loss) {
-  auto of = loss;
+  auto differentiated = loss;
   const auto outputs = graph.outputs();
   std::vector<std::string> output_names;
   for (const auto& output : outputs) output_names.push_back(output.name);
   const auto own = name_in_graph(output_names, loss, graph.changed_names());
   for (const auto& output : outputs)
-    if (output.name == own) of = output.value;
+    if (output.name == own) differentiated = output.value;
   std::vector<Value> wrt;
   std::vector<std::string> names;
   for (const auto& values : {graph.inputs(), graph.variables()})
     for (const auto& value : values)
       if (value.dtype && has_gradient(*value.dtype))
         wrt.push_back(graph.find(value.name)), names.push_back("grad_" + value.name);
-  add_gradient_outputs(graph, graph.gradient(graph.find(of), wrt), names,
+  add_gradient_outputs(graph, graph.gradient(graph.find(differentiated), wrt), names,
                        fmt::format("'{}'", loss));
 }
 

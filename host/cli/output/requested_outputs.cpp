@@ -99,14 +99,15 @@ bool has_gradient(DType dtype) {
 }
 
 void add_gradient_outputs(Graph& graph, const std::vector<Value>& gradients,
-                          const std::vector<std::string>& names, const std::string& of) {
+                          const std::vector<std::string>& names,
+                          const std::string& differentiated) {
   if (std::all_of(gradients.begin(), gradients.end(),
                   [](const Value& gradient) { return gradient.empty(); }))
     throw Failure(
         FailureKind::usage,
         fmt::format(
             "nothing to differentiate: {} does not depend on any floating-point or complex input",
-            of));
+            differentiated));
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (!gradients[i].empty()) graph.output(names[i], gradients[i]);
 }

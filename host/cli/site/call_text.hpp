@@ -19,14 +19,14 @@ struct CalledOperator {
 };
 
 /// Complete programs, and a complete graph.
-std::string cpp_program(const CalledOperator& of, const ExampleCall& call);
-std::string python_program(const CalledOperator& of, const ExampleCall& call);
-std::string graph_text(const CalledOperator& of, const ExampleCall& call);
+std::string cpp_program(const CalledOperator& called, const ExampleCall& call);
+std::string python_program(const CalledOperator& called, const ExampleCall& call);
+std::string graph_text(const CalledOperator& called, const ExampleCall& call);
 
 /// The call's form, with `...` for what the manifest does not specify.
-std::string cpp_form(const CalledOperator& of);
-std::string python_form(const CalledOperator& of);
-std::string graph_form(const CalledOperator& of);
+std::string cpp_form(const CalledOperator& called);
+std::string python_form(const CalledOperator& called);
+std::string graph_form(const CalledOperator& called);
 
 struct ExampleNames {
   std::vector<std::string> inputs;  ///< in the order of `tensors`

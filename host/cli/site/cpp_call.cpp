@@ -90,8 +90,8 @@ bool has_one_output(const OperatorInfo& info) {
 
 }  // namespace
 
-std::string cpp_program(const CalledOperator& of, const ExampleCall& call) {
-  const auto names = names_in_cpp(of.op.info, tensor_names(call));
+std::string cpp_program(const CalledOperator& called, const ExampleCall& call) {
+  const auto names = names_in_cpp(called.op.info, tensor_names(call));
   std::string text = "#include <iostream>\n#include <tenon/host/host.hpp>\n";
   std::string lines;
   Strings inputs, params;
@@ -110,24 +110,24 @@ std::string cpp_program(const CalledOperator& of, const ExampleCall& call) {
     params.push_back(fmt::format("{{{}, {}}}", cpp_string(param.name), cpp_value(param.value)));
   if (random) text += "#include <tenon/host/tensor_functions.hpp>\n";
   text += "\nint main() {\n  tenon::Host host;\n";
-  if (!of.plugin().empty())
-    text += fmt::format("  host.add_plugins({});\n", cpp_string(of.plugin()));
+  if (!called.plugin().empty())
+    text += fmt::format("  host.add_plugins({});\n", cpp_string(called.plugin()));
   text += lines;
-  if (has_one_output(of.op.info))
+  if (has_one_output(called.op.info))
     return text +
            fmt::format("  const auto {0} = {1};\n  std::cout << {0}.to_string() << '\\n';\n}}\n",
-                       names.result, cpp_call("call", of.name(), inputs, params));
+                       names.result, cpp_call("call", called.name(), inputs, params));
   return text +
          fmt::format("  for (const auto& each : {}) std::cout << each.to_string() << '\\n';\n}}\n",
-                     cpp_call("call_all", of.name(), inputs, params));
+                     cpp_call("call_all", called.name(), inputs, params));
 }
 
-std::string cpp_form(const CalledOperator& of) {
+std::string cpp_form(const CalledOperator& called) {
   Strings params;
-  for (const auto& param : of.op.info.params)
+  for (const auto& param : called.op.info.params)
     if (param.required) params.push_back(fmt::format("{{{}, ...}}", cpp_string(param.name)));
-  return cpp_call(has_one_output(of.op.info) ? "call" : "call_all", of.name(),
-                  input_names(of.op.info, "..."), params) +
+  return cpp_call(has_one_output(called.op.info) ? "call" : "call_all", called.name(),
+                  input_names(called.op.info, "..."), params) +
          '\n';
 }
 

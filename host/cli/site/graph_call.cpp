@@ -82,7 +82,7 @@ std::string CalledOperator::plugin() const {
   return catalog.files()[static_cast<std::size_t>(op.file)].path.filename().string();
 }
 
-std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
+std::string graph_text(const CalledOperator& called, const ExampleCall& call) {
   const auto node = unlike("node", tensor_names(call));
   Strings inputs, constants, input_texts, params;
   for (const auto& input : call.inputs) {
@@ -91,7 +91,7 @@ std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
   }
   for (const auto& param : call.params)
     params.push_back(fmt::format(R"("{}": {})", param.name,
-                                 json_value(param.value, kind_of(of.op.info, param.name))));
+                                 json_value(param.value, kind_of(called.op.info, param.name))));
   std::string text = R"({"tenon": 1,)"
                      "\n";
   if (!inputs.empty())
@@ -100,21 +100,21 @@ std::string graph_text(const CalledOperator& of, const ExampleCall& call) {
     text += fmt::format(" \"constants\": {{\n   {}}},\n", fmt::join(constants, ",\n   "));
   text += fmt::format(
       " \"nodes\": [\n   {{\"name\": \"{}\", \"op\": \"{}\", \"inputs\": [{}]{}}}],\n", node,
-      of.name(), fmt::join(input_texts, ", "),
+      called.name(), fmt::join(input_texts, ", "),
       params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
   return text + fmt::format(" \"outputs\": {{{}}}}}\n",
-                            fmt::join(json_outputs(of.op.info, call, node), ", "));
+                            fmt::join(json_outputs(called.op.info, call, node), ", "));
 }
 
-std::string graph_form(const CalledOperator& of) {
+std::string graph_form(const CalledOperator& called) {
   Strings inputs, params;
-  for (const auto& name : input_names(of.op.info, ""))
+  for (const auto& name : input_names(called.op.info, ""))
     inputs.push_back(fmt::format("\"{}\"", name));
-  if (of.op.info.variadic()) inputs.emplace_back("...");
-  for (const auto& param : of.op.info.params)
+  if (called.op.info.variadic()) inputs.emplace_back("...");
+  for (const auto& param : called.op.info.params)
     if (param.required) params.push_back(fmt::format("\"{}\": ...", param.name));
   return fmt::format(
-      "{{\"name\": \"node\", \"op\": \"{}\", \"inputs\": [{}]{}}}\n", of.name(),
+      "{{\"name\": \"node\", \"op\": \"{}\", \"inputs\": [{}]{}}}\n", called.name(),
       fmt::join(inputs, ", "),
       params.empty() ? "" : fmt::format(", \"attrs\": {{{}}}", fmt::join(params, ", ")));
 }

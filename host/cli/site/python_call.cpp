@@ -26,12 +26,12 @@ std::string python_tensor(const ExampleTensor& tensor) {
 }
 
 /// Returns `ops.acme.rope`, or `ops["acme.rope"]` if there is an operator called acme.
-std::string python_operator(const CalledOperator& of) {
-  const auto name = of.name();
+std::string python_operator(const CalledOperator& called) {
+  const auto name = called.name();
   const auto dot = name.find('.');
   if (dot == std::string::npos) return "ops." + python_name(name);
   const auto space = name.substr(0, dot);
-  if (of.catalog.find(space) != nullptr) return fmt::format("ops[\"{}\"]", name);
+  if (called.catalog.find(space) != nullptr) return fmt::format("ops[\"{}\"]", name);
   return fmt::format("ops.{}.{}", python_name(space), python_name(name.substr(dot + 1)));
 }
 
@@ -42,8 +42,8 @@ std::string python_param(const OperatorInfo& info, const std::string& name) {
 
 }  // namespace
 
-std::string python_program(const CalledOperator& of, const ExampleCall& call) {
-  const auto& info = of.op.info;
+std::string python_program(const CalledOperator& called, const ExampleCall& call) {
+  const auto& info = called.op.info;
   const auto names = names_in_python(info, tensor_names(call));
   std::string lines;
   Strings arguments;
@@ -62,24 +62,25 @@ std::string python_program(const CalledOperator& of, const ExampleCall& call) {
     arguments.push_back(fmt::format("{}={}", python_param(info, param.name),
                                     python_literal(param.value, kind_of(info, param.name))));
   std::string text = lines.empty() ? "" : "import numpy as np\n";
-  if (!of.plugin().empty()) text += "import tenon\n";
+  if (!called.plugin().empty()) text += "import tenon\n";
   text += "from tenon import ops\n\n";
-  if (!of.plugin().empty())
-    text += fmt::format("tenon.add_plugins({})\n", python_string(of.plugin()));
+  if (!called.plugin().empty())
+    text += fmt::format("tenon.add_plugins({})\n", python_string(called.plugin()));
   if (random) text += "random = np.random.default_rng(0)\n";
-  PythonExpression expression{fmt::format("{} = {}(", names.result, python_operator(of)), {}, ")"};
+  PythonExpression expression{
+      fmt::format("{} = {}(", names.result, python_operator(called)), {}, ")"};
   for (auto& argument : arguments) expression.items.push_back({std::move(argument)});
   return fmt::format("{}{}{}\nprint({})\n", text, lines, python_lines(expression, 0), names.result);
 }
 
-std::string python_form(const CalledOperator& of) {
-  const PythonNames names(of.op.info);
+std::string python_form(const CalledOperator& called) {
+  const PythonNames names(called.op.info);
   Strings arguments;
   for (std::size_t i = 0; i < names.inputs.size(); ++i)
-    arguments.push_back((of.op.info.inputs[i].variadic ? "*" : "") + names.inputs[i]);
+    arguments.push_back((called.op.info.inputs[i].variadic ? "*" : "") + names.inputs[i]);
   for (std::size_t i = 0; i < names.params.size(); ++i)
-    if (of.op.info.params[i].required) arguments.push_back(names.params[i] + "=...");
-  return fmt::format("{}({})\n", python_operator(of), fmt::join(arguments, ", "));
+    if (called.op.info.params[i].required) arguments.push_back(names.params[i] + "=...");
+  return fmt::format("{}({})\n", python_operator(called), fmt::join(arguments, ", "));
 }
 
 }  // namespace tenon::cli

@@ -72,7 +72,7 @@ void add_facts(Page& page, const Catalog& catalog, const CatalogOperator& op) {
 }
 
 void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
-  const CalledOperator of{catalog, op};
+  const CalledOperator called{catalog, op};
   const auto call = example_call(op.info);
   page.heading(2, "Calls");
   if (!call)
@@ -80,13 +80,13 @@ void add_calls(Page& page, const Catalog& catalog, const CatalogOperator& op) {
         "The manifest has no complete example. These are templates of calls; replace each ... with "
         "a value.");
   page.heading(3, "Python");
-  page.source(call ? python_program(of, *call) : python_form(of));
+  page.source(call ? python_program(called, *call) : python_form(called));
   page.heading(3, "C++");
-  page.source(call ? cpp_program(of, *call) : cpp_form(of));
+  page.source(call ? cpp_program(called, *call) : cpp_form(called));
   page.heading(3, "graph.json");
-  page.source(call ? graph_text(of, *call) : graph_form(of));
+  page.source(call ? graph_text(called, *call) : graph_form(called));
   if (!call) return;
-  const auto plugin = of.plugin().empty() ? "" : fmt::format("--plugins {} ", of.plugin());
+  const auto plugin = called.plugin().empty() ? "" : fmt::format("--plugins {} ", called.plugin());
   page.paragraph(fmt::format("To run it, save it as graph.json: tenon {}run graph.json", plugin));
 }
 

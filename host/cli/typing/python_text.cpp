@@ -107,9 +107,9 @@ std::string python_string(std::string_view text) {
 std::string python_literal(const AttributeValue& value, ParamKind kind) {
   const bool real =
       kind == ParamKind::float32 || kind == ParamKind::float64 || kind == ParamKind::floats;
-  const auto number = [&](auto of) {
-    return real ? float_literal(static_cast<double>(of), kind == ParamKind::float32)
-                : fmt::to_string(of);
+  const auto number = [&](auto element) {
+    return real ? float_literal(static_cast<double>(element), kind == ParamKind::float32)
+                : fmt::to_string(element);
   };
   const auto list = [](const auto& values, const auto& form) {
     std::vector<std::string> items;

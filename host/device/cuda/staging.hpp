@@ -51,12 +51,12 @@ class Stagings {
   static constexpr int max_stagings = 4;
 
   struct Borrowed {
-    explicit Borrowed(Stagings& of) : of_(of), staging(of.acquire()) {}
-    ~Borrowed() { of_.release(std::move(staging)); }
+    explicit Borrowed(Stagings& stagings) : stagings_(stagings), staging(stagings.acquire()) {}
+    ~Borrowed() { stagings_.release(std::move(staging)); }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
 
-    Stagings& of_;
+    Stagings& stagings_;
     std::unique_ptr<Staging> staging;
   };
   std::unique_ptr<Staging> acquire();

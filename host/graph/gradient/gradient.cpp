@@ -286,9 +286,9 @@ class GradientBuilder {
     return helper("tenon.fill_like", value, {value}, {{"value", number}});
   }
 
-  ValueId helper(std::string_view op, ValueId of, const std::vector<ValueId>& inputs,
+  ValueId helper(std::string_view op, ValueId differentiated, const std::vector<ValueId>& inputs,
                  const Attributes& attributes) {
-    auto preferred = fmt::format("{}_gradient", value_label(model_, of));
+    auto preferred = fmt::format("{}_gradient", value_label(model_, differentiated));
     std::replace(preferred.begin(), preferred.end(), ':', '_');
     const auto name = free_name(model_, preferred);
     const auto node = builder_.node(

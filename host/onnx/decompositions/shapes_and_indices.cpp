@@ -56,8 +56,8 @@ bool one_hot(NodeExport& node) {
   const auto axis_value = node.integer("axis");
   const NodeExport::Attributes axis{
       {"axis", scalar && axis_value >= 0 ? axis_value + 1 : axis_value}};
-  const auto hot = [&](const std::string& of) {
-    const auto made = node.add("OneHot", {index, depth, of}, axis);
+  const auto hot = [&](const std::string& depth_and_values) {
+    const auto made = node.add("OneHot", {index, depth, depth_and_values}, axis);
     return scalar ? node.add("Squeeze", {made, front}) : made;
   };
   if (dtype == bf16) {  // which ONNX's OneHot does not support

@@ -219,9 +219,10 @@ class FlowExport {
     for (const auto& value : values) found.push_back(value.name);
     return found;
   }
-  static std::vector<written::Value> values(const Texts& names, const InnerExport& of) {
+  static std::vector<written::Value> values(const Texts& names, const InnerExport& subgraph) {
     std::vector<written::Value> found;
-    for (std::size_t i = 0; i < names.size(); ++i) found.push_back({names[i], of.type(i), {}});
+    for (std::size_t i = 0; i < names.size(); ++i)
+      found.push_back({names[i], subgraph.type(i), {}});
     return found;
   }
   /// The first two inputs of a Loop body: iteration number and condition.

@@ -108,8 +108,8 @@ std::optional<Tensor> as_scalar(double value, DType dtype);
 
 /// Computes half-precision formulas in float32 and rounds once, as Tenon's kernels do.
 struct Wide {
-  explicit Wide(NodeExport& of)
-      : node(of),
+  explicit Wide(NodeExport& exported)
+      : node(exported),
         narrow(node.dtype() == f16 || node.dtype() == bf16),
         dtype(narrow ? f32 : node.dtype()) {}
   std::string input(std::size_t i) const {

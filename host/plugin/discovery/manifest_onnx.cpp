@@ -151,38 +151,40 @@ class FormReader {
       texts ? words.push_back(plain_text(item)) : numbers.push_back(item.integer());
     return texts ? AttributeValue(std::move(words)) : AttributeValue(std::move(numbers));
   }
-  AttributeValue absent(const JsonField& field, const ParamInfo& of) const {
+  AttributeValue absent(const JsonField& field, const ParamInfo& param_info) const {
     auto value = onnx_value(field);
-    if (!form_.value_of(of, value))
+    if (!form_.value_of(param_info, value))
       field.refuse("is {}, which is not a valid value of parameter '{}'", to_string(value),
-                   of.name);
+                   param_info.name);
     return value;
   }
 
   void read_value(const JsonField& item) {
     require_entries(item, 3);
-    const ParamInfo& of = param_at(item.at(0));
+    const ParamInfo& param_info = param_at(item.at(0));
     auto from = onnx_value(item.at(1));
     if (item.at(1).get<std::int64_t>() == nullptr && item.at(1).get<std::string>() == nullptr)
       item.at(1).refuse("is neither an integer nor a string");
     for (const auto& before : form_.values)
-      if (before.param == of.name && before.theirs == from)
+      if (before.param == param_info.name && before.theirs == from)
         item.at(1).refuse("is {}, which the mapping already translates", to_string(from));
-    form_.values.push_back({of.name, std::move(from), read_param_value(item.at(2), of)});
+    form_.values.push_back(
+        {param_info.name, std::move(from), read_param_value(item.at(2), param_info)});
   }
   void read_attribute(const JsonField& item) {
     const bool has_default = entries(item, 2, 3) == 3;
     auto text = attribute(item.at(0));
-    const ParamInfo& of = set_param(item.at(1));
+    const ParamInfo& param_info = set_param(item.at(1));
     form_.attributes.push_back(
-        {std::move(text), of.name,
-         has_default ? std::optional(absent(item.at(2), of)) : std::nullopt});
+        {std::move(text), param_info.name,
+         has_default ? std::optional(absent(item.at(2), param_info)) : std::nullopt});
   }
   void read_input_as(const JsonField& item) {
     const bool has_default = entries(item, 2, 3) == 3;
-    const ParamInfo& of = set_param(item.at(0));
-    form_.inputs_as.push_back({input_index(item.at(1)), of.name,
-                               has_default ? std::optional(absent(item.at(2), of)) : std::nullopt});
+    const ParamInfo& param_info = set_param(item.at(0));
+    form_.inputs_as.push_back(
+        {input_index(item.at(1)), param_info.name,
+         has_default ? std::optional(absent(item.at(2), param_info)) : std::nullopt});
   }
   void read_halves(const JsonField& item) {
     require_entries(item, 3);
@@ -202,15 +204,16 @@ class FormReader {
   }
   void read_constant(const JsonField& item) {
     require_entries(item, 2);
-    const ParamInfo& of = set_param(item.at(0));
-    form_.constants.push_back({of.name, read_param_value(item.at(1), of)});
+    const ParamInfo& param_info = set_param(item.at(0));
+    form_.constants.push_back({param_info.name, read_param_value(item.at(1), param_info)});
   }
   void read_without(const JsonField& item) {
     require_entries(item, 3);
     const auto& input = info_.inputs[static_cast<std::size_t>(input_at(item.at(0), info_))];
     if (!input.optional) item.at(0).refuse("is '{}', which is never absent", input.name);
-    const ParamInfo& of = set_param(item.at(1));
-    form_.without.push_back({input.name, of.name, read_param_value(item.at(2), of)});
+    const ParamInfo& param_info = set_param(item.at(1));
+    form_.without.push_back(
+        {input.name, param_info.name, read_param_value(item.at(2), param_info)});
   }
   void read_only(const JsonField& item) {
     require_entries(item, 2);

@@ -66,9 +66,9 @@ void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operato
 }  // namespace
 
 std::string kernel_symbol(const KernelInfo& kernel) {
-  const auto of = kernel.device + "__" + kernel.op;
-  return kernel.variant.empty() ? TENON_KERNEL_SYMBOL_PREFIX + of
-                                : TENON_VARIANT_SYMBOL_PREFIX + of + "__" + kernel.variant;
+  const auto target = kernel.device + "__" + kernel.op;
+  return kernel.variant.empty() ? TENON_KERNEL_SYMBOL_PREFIX + target
+                                : TENON_VARIANT_SYMBOL_PREFIX + target + "__" + kernel.variant;
 }
 
 PluginSymbols read_plugin_symbols(const ElfFile& elf) {

@@ -207,8 +207,8 @@ const ExchangeTable* exchange_of(PyTypeObject* type) {
   for (const auto& one : known)
     if (one.type == type) return one.table;
   const auto object = nb::borrow(reinterpret_cast<PyObject*>(type));
-  const auto own = [](nb::handle of) {
-    return nb::bool_(of.attr("__dict__").attr("__contains__")("__dlpack_c_exchange_api__"));
+  const auto own = [](nb::handle type) {
+    return nb::bool_(type.attr("__dict__").attr("__contains__")("__dlpack_c_exchange_api__"));
   };
   const ExchangeTable* table = nullptr;
   if (nb::hasattr(object, "__dlpack_c_exchange_api__") &&

@@ -109,17 +109,17 @@ nb::list gradient(GraphHandle& self, const Value& loss, nb::list wrt, nb::list r
 
 GraphHandle load(const HostHandle& host, const std::string& path, bool verify,
                  std::uint64_t map_above) {
-  const auto of = host.use();
+  const auto open_host = host.use();
   return without_gil([&] {
-    return GraphHandle(Graph::load(*of, path, {.verify = verify, .map_above = map_above}));
+    return GraphHandle(Graph::load(*open_host, path, {.verify = verify, .map_above = map_above}));
   });
 }
 
 GraphHandle load_pack(const HostHandle& host, const std::string& path, const std::string& sha256,
                       bool verify) {
-  const auto of = host.use();
+  const auto open_host = host.use();
   return without_gil([&] {
-    return GraphHandle(tenon::load_pack(*of, path, {.sha256 = sha256}, {.verify = verify}));
+    return GraphHandle(tenon::load_pack(*open_host, path, {.sha256 = sha256}, {.verify = verify}));
   });
 }
 
@@ -139,15 +139,15 @@ std::pair<GraphHandle, std::vector<std::string>> load_onnx(const HostHandle& hos
   options.trust_links = trust_links;
   std::vector<std::string> notes;
   options.note = [&](const std::string& text) { notes.push_back(text); };
-  const auto of = host.use();
-  auto graph = without_gil([&] { return GraphHandle(onnx::load(*of, path, options)); });
+  const auto open_host = host.use();
+  auto graph = without_gil([&] { return GraphHandle(onnx::load(*open_host, path, options)); });
   return {std::move(graph), std::move(notes)};
 }
 
 GraphHandle from_bytes(const HostHandle& host, nb::bytes bytes, const std::string& name) {
   const std::span all(static_cast<const std::byte*>(bytes.data()), bytes.size());
-  const auto of = host.use();
-  return without_gil([&] { return GraphHandle(Graph::from_bytes(*of, all, name)); });
+  const auto open_host = host.use();
+  return without_gil([&] { return GraphHandle(Graph::from_bytes(*open_host, all, name)); });
 }
 
 nb::bytes to_bytes(GraphHandle& self, std::uint64_t seed) {
@@ -198,8 +198,8 @@ void bind_graph(nb::module_& module) {
       .def(
           "__init__",
           [](GraphHandle* self, const HostHandle& host) {
-            const auto of = host.use();
-            new (self) GraphHandle(without_gil([&] { return Graph(*of); }));
+            const auto open_host = host.use();
+            new (self) GraphHandle(without_gil([&] { return Graph(*open_host); }));
           },
           nb::arg("host"))
       .def(
@@ -354,8 +354,8 @@ void bind_graph(nb::module_& module) {
   module.def(
       "graph_from_json",
       [](const HostHandle& host, const std::string& text, const std::string& folder) {
-        const auto of = host.use();
-        return without_gil([&] { return GraphHandle(Graph::from_json(*of, text, folder)); });
+        const auto open_host = host.use();
+        return without_gil([&] { return GraphHandle(Graph::from_json(*open_host, text, folder)); });
       },
       nb::arg("host"), nb::arg("text"), nb::arg("folder") = "");
 }

@@ -54,7 +54,7 @@ struct Closable {
 };
 
 struct GraphHandle {
-  explicit GraphHandle(Graph of) : graph(std::move(of)) {}
+  explicit GraphHandle(Graph new_graph) : graph(std::move(new_graph)) {}
   template <class Work>
   decltype(auto) use(Work&& work) {
     return (*exclusive)("graph", [&]() -> decltype(auto) { return work(graph); });

@@ -39,11 +39,11 @@ std::unique_ptr<PreparedHandle> prepare(const HostHandle& host, const std::strin
                                         nb::list types, nb::dict params, const std::string& device,
                                         bool training) {
   const auto arguments = arguments_from(std::move(types));
-  const auto of = host.use();
-  const auto found = without_gil([&] { return of->catalog().find(op); });
+  const auto open_host = host.use();
+  const auto found = without_gil([&] { return open_host->catalog().find(op); });
   const auto attributes = attributes_from(found ? &found->info : nullptr, std::move(params));
   auto call = without_gil([&] {
-    return of->prepare(op, arguments, attributes, {.device = device, .training = training});
+    return open_host->prepare(op, arguments, attributes, {.device = device, .training = training});
   });
   return std::make_unique<PreparedHandle>(std::move(call));
 }

@@ -190,7 +190,7 @@ void bind_session(nb::module_& module) {
                                    .precision = dtype_from(precision)};
             new (self) SessionHandle();
             try {
-              self->open.emplace(graph.use([&](Graph& of) { return Session(of, options); }));
+              self->open.emplace(graph.use([&](Graph& core) { return Session(core, options); }));
             } catch (...) {
               self->~SessionHandle();
               throw;

@@ -52,7 +52,7 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
   TrainerOptions options;
   options.loss = loss;
   options.optimizer = optimizer;
-  const auto info = graph.use([&](Graph& of) { return find_optimizer(of.host(), optimizer); });
+  const auto info = graph.use([&](Graph& core) { return find_optimizer(core.host(), optimizer); });
   options.parameters = attributes_from(info.get(), std::move(parameters));
   options.schedule = {schedule_from(schedule),
                       learning_rate,
@@ -80,8 +80,8 @@ void make_trainer(TrainerHandle* self, GraphHandle& graph, nb::dict data, const 
   auto tensors = named_tensors_from(std::move(data));
   new (self) TrainerHandle();
   try {
-    self->open.emplace(
-        graph.use([&](Graph& of) { return Trainer(of, std::move(tensors), std::move(options)); }));
+    self->open.emplace(graph.use(
+        [&](Graph& core) { return Trainer(core, std::move(tensors), std::move(options)); }));
   } catch (...) {
     self->~TrainerHandle();
     throw;
@@ -170,8 +170,8 @@ void bind_evaluator(nb::module_& module) {
              std::int64_t seed, const std::string& device) {
             const EvaluatorOptions options{loss,  scores, label, batch, count_from(seed, "seed"),
                                            device};
-            new (self)
-                EvaluatorHandle{graph.use([&](Graph& of) { return Evaluator(of, options); }), {}};
+            new (self) EvaluatorHandle{
+                graph.use([&](Graph& core) { return Evaluator(core, options); }), {}};
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("loss"), nb::arg("scores"), nb::arg("label"),
           nb::arg("batch"), nb::arg("seed"), nb::arg("device"))

@@ -73,9 +73,12 @@ TENON_API std::string next_step(
     const PluginFile& file);  ///< a hint how to make an unusable file usable
 
 struct CatalogOperator {
-  CatalogOperator(std::shared_ptr<const OperatorInfo> of, int from,
+  CatalogOperator(std::shared_ptr<const OperatorInfo> operator_info, int from,
                   std::vector<std::string> kernels)
-      : description(std::move(of)), info(*description), file(from), devices(std::move(kernels)) {}
+      : description(std::move(operator_info)),
+        info(*description),
+        file(from),
+        devices(std::move(kernels)) {}
   std::shared_ptr<const OperatorInfo>
       description;           ///< shared with the graphs and calls that use the operator
   const OperatorInfo& info;  ///< the same
