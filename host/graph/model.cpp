@@ -44,7 +44,7 @@ std::string graph_value_name(const GraphModel& model, std::string_view text) {
   for (const auto& node : model.nodes) names.emplace_back(model.strings[node.name]);
   for (const auto name : model.value_names.names()) names.emplace_back(model.strings[name]);
   throw Failure(FailureKind::usage, fmt::format("the graph has no value '{}'", text),
-                did_you_mean(near_names(text, names)));
+                did_you_mean(similar_names(text, names)));
 }
 
 }  // namespace

@@ -45,11 +45,11 @@ bool as_real(const AttributeValue& value, double& out) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.variant()))
     return out = static_cast<double>(*whole), true;
   // graph.json can write these values only as strings.
-  const auto* word = std::get_if<std::string>(&value.variant());
-  if (word == nullptr) return false;
-  if (*word == "inf" || *word == "-inf")
-    return out = (*word)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
-  return *word == "nan" && (out = NAN, true);
+  const auto* text = std::get_if<std::string>(&value.variant());
+  if (text == nullptr) return false;
+  if (*text == "inf" || *text == "-inf")
+    return out = (*text)[0] == '-' ? -HUGE_VAL : HUGE_VAL, true;
+  return *text == "nan" && (out = NAN, true);
 }
 
 void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param,
@@ -228,7 +228,7 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   const auto all = known.empty() ? std::string("it has no parameters")
                                  : fmt::format("its parameters are {}", fmt::join(known, ", "));
   throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
-                did_you_mean(near_names(name, known), all));
+                did_you_mean(similar_names(name, known), all));
 }
 
 // The implicit parameter of OperatorInfo::derivative, which is not in `params`; nullopt for any

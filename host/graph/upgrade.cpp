@@ -227,8 +227,9 @@ void require_upgradable(const OperatorInfo& stored, const OperatorInfo& here) {
   const auto change = change_since(stored, here);
   if (!change) return;
   const bool same = stored.version == here.version;
-  const auto word =
-      change->word.empty() ? std::string() : fmt::format("its author declares {}", change->word);
+  const auto declaration = change->declaration.empty()
+                               ? std::string()
+                               : fmt::format("its author declares {}", change->declaration);
   if (same)
     throw Failure(
         FailureKind::plugin,
@@ -236,13 +237,13 @@ void require_upgradable(const OperatorInfo& stored, const OperatorInfo& here) {
                     stored.version, change->what),
         fmt::format("use the plugin that the graph was made with; its author raises op.version for "
                     "such a change{}",
-                    change->word.empty() ? "" : " and declares " + change->word));
+                    change->declaration.empty() ? "" : " and declares " + change->declaration));
   throw Failure(
       FailureKind::plugin,
       fmt::format("needs version {} of the operator, but version {} is installed, which {}",
                   stored.version, here.version, change->what),
       fmt::format("use a plugin with version {}{}", stored.version,
-                  word.empty() ? "" : "; older graphs load if " + word));
+                  declaration.empty() ? "" : "; older graphs load if " + declaration));
 }
 
 bool fits(const GraphModel& model, std::uint32_t op, const OperatorInfo& here) {

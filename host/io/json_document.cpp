@@ -120,7 +120,7 @@ std::vector<JsonField::Entry> JsonField::object(std::string_view what,
   std::vector<Entry> entries;
   for (const auto& member : require<JsonValue::Object>(what, "an object")) {
     if (!known.empty() && std::find(known.begin(), known.end(), member.key) == known.end()) {
-      const auto near = near_names(member.key, {known.begin(), known.end()});
+      const auto near = similar_names(member.key, {known.begin(), known.end()});
       throw Failure(FailureKind::file,
                     fmt::format("{}: {} has no '{}'", location_of(*document_, member.offset), what,
                                 printable(member.key)),

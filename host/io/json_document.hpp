@@ -82,8 +82,8 @@ class JsonField {
   std::size_t size() const { return require<JsonValue::List>({}, "a list").size(); }
   JsonField at(std::size_t i) const;
 
-  /// Returns the members; throws, with near names, for keys that are not in `known`. If `known` is
-  /// empty, any key is accepted.
+  /// Returns the members; throws, with similar names, for keys that are not in `known`. An empty
+  /// `known` accepts any key.
   struct Entry;
   std::vector<Entry> object(std::string_view what,
                             const std::vector<std::string_view>& known = {}) const;

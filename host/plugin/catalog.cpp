@@ -111,7 +111,7 @@ std::vector<std::string> Catalog::near(std::string_view name) const {
       if (known == name) same.push_back(index_->operators[op].info.space + '.' + known);
   }
   if (!same.empty()) return same.size() > 3 ? std::vector(same.begin(), same.begin() + 3) : same;
-  return near_names(name, names);
+  return similar_names(name, names);
 }
 
 // A full name does not suggest another vendor's operator just because the whole names look alike:
@@ -127,8 +127,10 @@ std::vector<std::string> Catalog::near_full_name(std::string_view name) const {
       if (known == own) spaces.push_back(other);
       if (other == space) names.push_back(known);
     }
-  for (const auto& near : near_names(own, names)) found.push_back(std::string(space) + '.' + near);
-  for (const auto& near : near_names(space, spaces)) found.push_back(near + '.' + std::string(own));
+  for (const auto& near : similar_names(own, names))
+    found.push_back(std::string(space) + '.' + near);
+  for (const auto& near : similar_names(space, spaces))
+    found.push_back(near + '.' + std::string(own));
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   found.resize(std::min<std::size_t>(found.size(), 3));

@@ -12,7 +12,7 @@ struct MissingOperator {
 };
 
 /// Returns one Failure (plugin) for all of them: why each cannot be used, or else the folders that
-/// were searched, with near names in the hint.
+/// were searched, with similar names in the hint.
 Failure missing_operators(const Catalog& catalog, std::span<const MissingOperator> missing);
 
 }  // namespace tenon

@@ -31,7 +31,7 @@ Attributes with_current_names(const Attributes& attributes, const OperatorInfo& 
 struct Change {
   std::string what;  ///< follows "version 2 ...", for example `has the new input 'gain'`
   /// the declaration by which the author could make them compatible; may be empty
-  std::string word;
+  std::string declaration;
 };
 std::optional<Change> change_since(const OperatorInfo& stored, const OperatorInfo& here);
 

@@ -168,7 +168,7 @@ class PluginSet {
   /// Returns the operator by name or alias, full or short (see Catalog::find); loads its plugin on
   /// first use. A short name first refers to the operator in namespace `home`, then to Tenon's,
   /// since authors use short names for their own operators. Throws Failure (plugin) if the name is
-  /// unknown (with near names and the folders searched) or ambiguous, or if its file cannot be
+  /// unknown (with similar names and the folders searched) or ambiguous, or if its file cannot be
   /// loaded (the catalog then has the status and reason). The result stays valid and unchanged when
   /// the operator is replaced.
   const LoadedOperator& load(std::string_view op, std::string_view home = {});

@@ -79,8 +79,8 @@ HostOptions host_options(const Parameters& parameters) {
       options.trust_writable = truth(name, value);
     else
       throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
-                    did_you_mean(near_names(name, {"threads", "isolate", "isolate_timeout",
-                                                   "isolate_memory", "trust_writable"}),
+                    did_you_mean(similar_names(name, {"threads", "isolate", "isolate_timeout",
+                                                      "isolate_memory", "trust_writable"}),
                                  "the parameters are threads, isolate, isolate_timeout, "
                                  "isolate_memory and trust_writable"));
   }
@@ -126,7 +126,7 @@ std::string tensor_text(const char* what, const ServedTensor& tensor, bool rows)
   const auto dims_text = dims.empty() ? "dims: [ 1 ]\n    reshape: { shape: [ ] }"
                                       : fmt::format("dims: [ {} ]", fmt::join(dims, ", "));
   return fmt::format("{} [\n  {{\n    name: {}\n    data_type: TYPE_{}\n    {}\n  }}\n]\n", what,
-                     quoted(tensor.name), served(tensor.dtype)->word, dims_text);
+                     quoted(tensor.name), served(tensor.dtype)->datatype, dims_text);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace tenon::serve {
 
 struct ServedDType {
   DType dtype;
-  int number;             ///< in Triton's C interface
-  std::string_view word;  ///< in the protocol and clients; configurations prefix it with TYPE_
+  int number;                 ///< in Triton's C interface
+  std::string_view datatype;  ///< in the protocol and clients; configurations prefix it with TYPE_
 };
 
 inline constexpr ServedDType served_dtypes[] = {
@@ -27,9 +27,9 @@ constexpr const ServedDType* served(DType dtype) {
 }
 
 /// The name of a dtype in a request. 13 is text, which Tenon's tensors do not support.
-constexpr std::string_view word_of(int number) {
+constexpr std::string_view datatype_of(int number) {
   for (const auto& each : served_dtypes)
-    if (each.number == number) return each.word;
+    if (each.number == number) return each.datatype;
   return number == 13 ? "BYTES" : "a dtype that is not in the protocol";
 }
 

@@ -52,7 +52,7 @@ void require_tensor(const char* what, const std::vector<ConfigTensor>& listed,
                                   [&](const auto& each) { return each.name == served_one.name; });
   if (found == listed.end())
     refuse(fmt::format("config.pbtxt lacks the graph's {} '{}'", what, served_one.name));
-  const auto dtype = fmt::format("TYPE_{}", served(served_one.dtype)->word);
+  const auto dtype = fmt::format("TYPE_{}", served(served_one.dtype)->datatype);
   if (found->dtype != dtype)
     refuse(fmt::format("config.pbtxt declares {} '{}' as {} but the graph's is {}", what,
                        served_one.name, found->dtype, dtype));
@@ -71,7 +71,7 @@ void require_tensor(const char* what, const std::vector<ConfigTensor>& listed,
 Json tensor_json(const ServedTensor& tensor, bool rows) {
   const auto* begin = tensor.shape.begin() + (rows ? 1 : 0);
   Json json{{"name", tensor.name},
-            {"data_type", fmt::format("TYPE_{}", served(tensor.dtype)->word)}};
+            {"data_type", fmt::format("TYPE_{}", served(tensor.dtype)->datatype)}};
   json["dims"] = std::vector<std::int64_t>(begin, tensor.shape.end());
   if (json["dims"].empty()) {  // the server requires at least one dimension
     json["dims"] = {1};

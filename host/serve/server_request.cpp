@@ -30,8 +30,8 @@ RequestInput read_input(ServerRequest* request, const ServedTensor& declared) {
   require(
       server.TRITONBACKEND_InputProperties(input, &name, &dtype, &dims, &rank, &bytes, &buffers));
   if (served(declared.dtype)->number != dtype)
-    throw fmt::format("input '{}' is {} but must be {}", declared.name, word_of(dtype),
-                      served(declared.dtype)->word);
+    throw fmt::format("input '{}' is {} but must be {}", declared.name, datatype_of(dtype),
+                      served(declared.dtype)->datatype);
   if (rank > static_cast<std::uint32_t>(max_rank) ||
       std::any_of(dims, dims + rank, [](auto dim) { return dim < 0; }))
     throw fmt::format("input '{}' has the shape [{}] but needs {}", declared.name,

@@ -45,7 +45,7 @@ Signature signature_of(const Graph& graph, std::span<const std::string> requeste
     if (!outputs.back().empty()) continue;
     throw Failure(
         FailureKind::usage, fmt::format("the graph has no output '{}'", name),
-        did_you_mean(near_names(name, names), fmt::format("its outputs are {}", listed(names))));
+        did_you_mean(similar_names(name, names), fmt::format("its outputs are {}", listed(names))));
   }
   for (const auto& output : all)
     if (outputs.empty() || std::find(outputs.begin(), outputs.end(), output.name) != outputs.end())

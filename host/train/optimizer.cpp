@@ -26,7 +26,7 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
                         ? std::string(
                               "no plugin has an optimizer: add the folder of one that does, or "
                               "name it in TENON_PLUGIN_PATH")
-                        : did_you_mean(near_names(name, known),
+                        : did_you_mean(similar_names(name, known),
                                        fmt::format("optimizers are {}", fmt::join(known, ", ")));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why),

@@ -108,7 +108,7 @@ void check_accuracy(const Graph& graph, const std::string& scores, const std::st
   throw Failure(
       FailureKind::usage,
       fmt::format("accuracy needs the labels, but the graph has no input '{}'", label),
-      did_you_mean(near_names(label, names), fmt::format("its inputs are {}", listed(names))));
+      did_you_mean(similar_names(label, names), fmt::format("its inputs are {}", listed(names))));
 }
 
 void check_data(const Graph& graph, const NamedTensors& data) {
@@ -116,9 +116,9 @@ void check_data(const Graph& graph, const NamedTensors& data) {
   const auto names = inputs_of(graph);
   for (const auto& [name, tensor] : data)
     if (find_input(model, name) == none)
-      throw Failure(
-          FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-          did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
+      throw Failure(FailureKind::usage, fmt::format("the graph has no input '{}'", name),
+                    did_you_mean(similar_names(name, names),
+                                 fmt::format("its inputs are {}", listed(names))));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto array = data.find(names[i]);
     if (array == data.end() || !array->second)

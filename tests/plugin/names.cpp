@@ -43,7 +43,7 @@ TEST_CASE("is_plain_text: UTF-8 that cannot control a terminal") {
   for (const Case& c : bad) CHECK_FALSE_MESSAGE(is_plain_text(c.text), c.what);
 }
 
-TEST_CASE("near_names") {
+TEST_CASE("similar_names") {
   const std::vector<std::string> names{"quadratic", "convolution", "cos", "cosh",
                                        "sin",       "add",         "and", "fully_connected",
                                        "max_pool"};
@@ -63,8 +63,8 @@ TEST_CASE("near_names") {
                         {"xyz", {}}};
   for (const Case& c : cases) {
     CAPTURE(c.name);
-    CHECK(near_names(c.name, names) == c.near);
+    CHECK(similar_names(c.name, names) == c.near);
   }
-  CHECK(near_names("aaaa", {"aaab", "aaba", "abaa", "baaa"}).size() == 3);
-  CHECK(near_names(std::string(100000, 'a'), names).empty());
+  CHECK(similar_names("aaaa", {"aaab", "aaba", "abaa", "baaa"}).size() == 3);
+  CHECK(similar_names(std::string(100000, 'a'), names).empty());
 }

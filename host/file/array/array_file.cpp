@@ -38,14 +38,15 @@ Tensor labels_as(const Tensor& labels, DType dtype, const std::string& file) {
 }
 
 Tensor read_svmlight_array(const ArraySource& source, const tenon_type& type) {
-  const auto& [file, word, begin, end] = source;
+  const auto& [file, selector, begin, end] = source;
   const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype);
-  if (word == "labels") return labels_as(read_svmlight(file).labels, dtype, file);
+  if (selector == "labels") return labels_as(read_svmlight(file).labels, dtype, file);
   SvmOptions options;
-  if (word == "from-0") options.first = SvmOptions::First::zero;
-  if (word == "from-1") options.first = SvmOptions::First::one;
-  if (!word.empty() && options.first == SvmOptions::First::automatic)
-    throw Failure(FailureKind::usage, fmt::format("'{0}:{1}': {0} has no part '{1}'", file, word),
+  if (selector == "from-0") options.first = SvmOptions::First::zero;
+  if (selector == "from-1") options.first = SvmOptions::First::one;
+  if (!selector.empty() && options.first == SvmOptions::First::automatic)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{0}:{1}': {0} has no part '{1}'", file, selector),
                   fmt::format("write {0}, {0}:labels, {0}:from-0 or {0}:from-1", file));
   if (type.rank == 2) options.columns = type.dims[1];
   if (floating.has(dtype)) options.dtype = dtype;
@@ -73,7 +74,7 @@ ArraySource parse_rows(const std::string& text) {
           parse_row(text, text.substr(colon + 1, text.size() - colon - 2), -1)};
 }
 
-/// Moves the word out of `source.file` into `source.word`.
+/// Moves the selector out of `source.file` into `source.word`.
 const ArrayFormat& find_format(ArraySource& source) {
   const auto colon = source.file.rfind(':');
   const auto before = colon == std::string::npos ? std::string_view()
@@ -81,8 +82,8 @@ const ArrayFormat& find_format(ArraySource& source) {
   for (const auto& format : array_formats())
     for (const auto suffix : format.suffixes) {
       if (source.file.ends_with(suffix)) return format;
-      if (!format.words || !before.ends_with(suffix)) continue;
-      source.word = source.file.substr(colon + 1);
+      if (!format.accepts_selector || !before.ends_with(suffix)) continue;
+      source.selector = source.file.substr(colon + 1);
       source.file.resize(colon);
       return format;
     }
@@ -148,9 +149,9 @@ std::vector<std::string> with_common_features(std::vector<std::string> sources) 
   bool from_zero = false;
   for (auto& source : sources) {
     auto parsed = parse_rows(source);
-    if (!find_format(parsed).words) continue;
-    if (parsed.word.empty()) undecided[parsed.file].push_back(&source);
-    from_zero = from_zero || parsed.word == "from-0";
+    if (!find_format(parsed).accepts_selector) continue;
+    if (parsed.selector.empty()) undecided[parsed.file].push_back(&source);
+    from_zero = from_zero || parsed.selector == "from-0";
   }
   if (!from_zero && undecided.size() < 2) return sources;
   if (!from_zero && std::none_of(undecided.begin(), undecided.end(),

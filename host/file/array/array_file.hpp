@@ -11,9 +11,10 @@
 
 namespace tenon {
 
-/// FILE, FILE:WORD or FILE[BEGIN:END]; BEGIN and END are optional.
+/// FILE, FILE:SELECTOR or FILE[BEGIN:END]; BEGIN and END are optional. The selectors of an svmlight
+/// file are labels, from-0 and from-1.
 struct ArraySource {
-  std::string file, word{};
+  std::string file, selector{};
   std::int64_t begin = 0, end = -1;  // rows; -1: to the end
 };
 
@@ -21,8 +22,8 @@ struct ArraySource {
 /// format.
 struct ArrayFormat {
   std::vector<std::string_view> suffixes;
-  const char* key;  ///< key in a graph.json; null: not allowed there
-  bool words;       ///< accepts FILE:WORD
+  const char* key;        ///< key in a graph.json; null: not allowed there
+  bool accepts_selector;  ///< accepts FILE:SELECTOR
   /// Returns the arrays by name; a single unnamed array has the empty name. `type` is the type that
   /// the graph declares.
   std::map<std::string, Tensor> (*read)(const ArraySource& source, const tenon_type& type);
@@ -34,8 +35,8 @@ const std::vector<ArrayFormat>& array_formats();
 /// are counted from 0 if any line has a feature 0, else from 1; FILE.svm:from-0 and FILE.svm:from-1
 /// override this. FILE.svm:labels reads the labels in the declared dtype, which must be able to
 /// hold them all. The result is contiguous. A .npy file is mapped if possible, and its rows are
-/// then not copied. Throws Failure: (usage) for rows and words that do not exist, (file) for broken
-/// files.
+/// then not copied. Throws Failure: (usage) for rows and selectors that do not exist, (file) for
+/// broken files.
 Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type);
 
 }  // namespace tenon

@@ -236,7 +236,7 @@ class GraphJsonReader {
     throw Failure(FailureKind::file,
                   fmt::format("{}: {} reads '{}', which is not in the graph", field.location(),
                               reader, printable(text)),
-                  did_you_mean(near_names(base, names),
+                  did_you_mean(similar_names(base, names),
                                "a value is a node, node:1, node:output, or the name of an input, "
                                "variable or constant"));
   }

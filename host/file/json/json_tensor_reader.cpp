@@ -194,10 +194,10 @@ void require_no_strangers(const JsonField& object, const std::string& what, cons
 
 struct InitName {
   Init::Kind kind;
-  std::string_view word;
+  std::string_view name;
   std::size_t numbers;
 };
-constexpr std::array words = {
+constexpr std::array init_names = {
     InitName{Init::Kind::zeros, "zeros", 0},     InitName{Init::Kind::ones, "ones", 0},
     InitName{Init::Kind::xavier, "xavier", 0},   InitName{Init::Kind::he, "he", 0},
     InitName{Init::Kind::uniform, "uniform", 2}, InitName{Init::Kind::normal, "normal", 2},
@@ -206,15 +206,15 @@ constexpr std::array words = {
 constexpr const char* choices =
     R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
 
-Init read_numbers(const JsonField& field, const InitName& word, const JsonField& content) {
-  Init init{word.kind, 0, 0};
-  if (word.numbers == 1) {
+Init read_numbers(const JsonField& field, const InitName& name, const JsonField& content) {
+  Init init{name.kind, 0, 0};
+  if (name.numbers == 1) {
     init.a = content.number("the value");
     return init;
   }
-  const auto numbers = content.list(fmt::format("the arguments of \"{}\"", word.word));
+  const auto numbers = content.list(fmt::format("the arguments of \"{}\"", name.name));
   if (numbers.size() != 2)
-    field.refuse("\"{}\" needs two numbers but has {}", word.word, numbers.size());
+    field.refuse("\"{}\" needs two numbers but has {}", name.name, numbers.size());
   init.a = numbers[0].number("the first number");
   init.b = numbers[1].number("the second number");
   return init;
@@ -266,14 +266,14 @@ Tensor read_json_tensor(const JsonField& object, const std::string& what, const 
 }
 
 Init read_init(const JsonField& field, std::string_view what) {
-  const auto find = [&](std::string_view word, bool numbers) {
-    const auto* found = std::find_if(words.begin(), words.end(),
-                                     [&](const auto& known) { return known.word == word; });
-    if (found == words.end() || (found->numbers != 0) != numbers)
-      field.refuse("{} is \"{}\" but must be {}", what, printable(word), choices);
+  const auto find = [&](std::string_view name, bool numbers) {
+    const auto* found = std::find_if(init_names.begin(), init_names.end(),
+                                     [&](const auto& known) { return known.name == name; });
+    if (found == init_names.end() || (found->numbers != 0) != numbers)
+      field.refuse("{} is \"{}\" but must be {}", what, printable(name), choices);
     return *found;
   };
-  if (const auto* word = field.get<std::string>()) return {find(*word, false).kind, 0, 0};
+  if (const auto* name = field.get<std::string>()) return {find(*name, false).kind, 0, 0};
   if (field.get<JsonValue::Object>() == nullptr) field.refuse("{} must be {}", what, choices);
   const auto entries = field.object(what);
   if (entries.size() != 1)
@@ -282,12 +282,12 @@ Init read_init(const JsonField& field, std::string_view what) {
 }
 
 void append_init(std::string& to, const Init& init) {
-  const auto* word = std::find_if(words.begin(), words.end(),
+  const auto* name = std::find_if(init_names.begin(), init_names.end(),
                                   [&](const auto& known) { return known.kind == init.kind; });
-  if (word->numbers == 0) return append_json_text(to, word->word);
-  to += fmt::format("{{\"{}\": {}", word->word, word->numbers == 2 ? "[" : "");
+  if (name->numbers == 0) return append_json_text(to, name->name);
+  to += fmt::format("{{\"{}\": {}", name->name, name->numbers == 2 ? "[" : "");
   append_json_number(to, init.a);
-  if (word->numbers == 2) to += ", ", append_json_number(to, init.b), to += ']';
+  if (name->numbers == 2) to += ", ", append_json_number(to, init.b), to += ']';
   to += '}';
 }
 

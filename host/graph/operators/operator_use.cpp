@@ -100,7 +100,7 @@ std::vector<ValueId> order_inputs(const OperatorInfo& info, std::vector<ValueId>
       std::vector<std::string> names;
       for (const auto& input : info.inputs) names.push_back(input.name);
       throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
-                    did_you_mean(near_names(name, names),
+                    did_you_mean(similar_names(name, names),
                                  fmt::format("its inputs are {}", fmt::join(names, ", "))));
     }
     if (info.inputs[static_cast<std::size_t>(index)].variadic)

@@ -14,7 +14,7 @@ namespace {
 
 /// tenon_WORD_vMAJOR, optionally followed by __REST.
 struct SymbolName {
-  std::string_view word, rest;
+  std::string_view prefix, rest;
   int major = 0;
 };
 
@@ -34,22 +34,23 @@ std::optional<SymbolName> parse(std::string_view name) {
   return parsed;
 }
 
-bool is_ours(std::string_view word) {
-  return word == "op" || word == "get" || word == "kernel" || word == "variant" || word == "plugin";
+bool is_known_prefix(std::string_view prefix) {
+  return prefix == "op" || prefix == "get" || prefix == "kernel" || prefix == "variant" ||
+         prefix == "plugin";
 }
 
 using Operators = std::map<std::string, PluginSymbols::Operator>;
 
 void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operators,
              PluginSymbols& symbols) {
-  if (name.word == "plugin") {
+  if (name.prefix == "plugin") {
     if (name.rest.empty()) symbols.record = symbol;
-  } else if (name.word == "kernel" || name.word == "variant") {
+  } else if (name.prefix == "kernel" || name.prefix == "variant") {
     const auto between = name.rest.find("__");
     if (between == std::string_view::npos) return;
     std::string_view device = name.rest.substr(0, between), op = name.rest.substr(between + 2),
                      variant;
-    if (name.word == "variant") {
+    if (name.prefix == "variant") {
       const auto last = op.rfind("__");
       if (last == std::string_view::npos || !is_identifier(op.substr(last + 2))) return;
       variant = op.substr(last + 2), op = op.substr(0, last);
@@ -59,7 +60,7 @@ void sort_in(const SymbolName& name, const ElfSymbol& symbol, Operators& operato
           {std::string(op), std::string(device), std::string(variant), symbol});
   } else if (is_identifier(name.rest)) {
     PluginSymbols::Operator& op = operators[std::string(name.rest)];
-    (name.word == "op" ? op.manifest : op.getter) = symbol;
+    (name.prefix == "op" ? op.manifest : op.getter) = symbol;
   }
 }
 
@@ -76,7 +77,7 @@ PluginSymbols read_plugin_symbols(const ElfFile& elf) {
   Operators operators;
   for (const ElfSymbol& symbol : elf.exports("tenon_")) {
     const auto name = parse(symbol.name);
-    if (!name || !is_ours(name->word)) continue;
+    if (!name || !is_known_prefix(name->prefix)) continue;
     if (name->major != TENON_ABI_MAJOR) {
       symbols.other_majors.insert(name->major);
     } else {

@@ -67,23 +67,23 @@ struct PluginSources {
   auto choose(const Entries& entries, const std::vector<std::string>& preferred,
               AsSource as_source) const {
     if (entries.size() == 1) return entries.begin();
-    for (const auto& word : preferred)
+    for (const auto& name : preferred)
       for (auto entry = entries.begin(); entry != entries.end(); ++entry)
-        if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, word)) return entry;
+        if (const auto [op, file] = as_source(*entry); is_preferred(*op, file, name)) return entry;
     return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
       return as_source(entry).first->space == bundled_space;
     });
   }
-  /// `word` is the operator's namespace, or its plugin as accepted by is_called().
-  bool is_preferred(const OperatorInfo& op, int file, const std::string& word) const {
-    if (op.space == word) return true;
+  /// `name` is the operator's namespace, or its plugin as accepted by is_called().
+  bool is_preferred(const OperatorInfo& op, int file, const std::string& name) const {
+    if (op.space == name) return true;
     if (file < 0) return false;
     const auto& source = files[static_cast<std::size_t>(file)];
     PluginFile plugin;
     plugin.path = source.path;
     plugin.also_at = source.also_at;
     plugin.name = source.name;
-    return is_called(plugin, word);
+    return is_called(plugin, name);
   }
 };
 

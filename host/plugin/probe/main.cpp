@@ -53,8 +53,8 @@ void prepare(int descriptor) {
   _exit(reported ? 0 : 1);
 }
 
-std::string words(const char* word, std::string_view text, std::string_view more = {}) {
-  return std::string(word) + " " + std::string(text) + (more.empty() ? "" : " ") +
+std::string joined(const char* status, std::string_view text, std::string_view more = {}) {
+  return std::string(status) + " " + std::string(text) + (more.empty() ? "" : " ") +
          std::string(more);
 }
 
@@ -62,17 +62,17 @@ void* open_or_report(const char* path, int descriptor) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library) return library;
   const char* reason = dlerror();
-  report(descriptor, words(tenon::probe::not_opened, reason ? reason : "unknown reason"));
+  report(descriptor, joined(tenon::probe::not_opened, reason ? reason : "unknown reason"));
 }
 
 void check_table(void* library, const char* symbol, int descriptor) {
   void* address = dlsym(library, symbol);
-  if (!address) report(descriptor, words(tenon::probe::no_symbol, symbol));
+  if (!address) report(descriptor, joined(tenon::probe::no_symbol, symbol));
   const auto get = reinterpret_cast<tenon_get_function>(address);
   const bool is_operator = std::string_view(symbol).starts_with(TENON_GET_SYMBOL_PREFIX);
   const char* fault =
       tenon::table_fault(get(&host), is_operator ? tenon::TableRole::op : tenon::TableRole::kernel);
-  if (fault) report(descriptor, words(tenon::probe::bad_table, symbol, fault));
+  if (fault) report(descriptor, joined(tenon::probe::bad_table, symbol, fault));
 }
 
 }  // namespace

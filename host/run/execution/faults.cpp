@@ -9,20 +9,20 @@ namespace tenon {
 
 Faults::Faults(const Stream& stream, std::vector<std::uint32_t> steps)
     : steps_(std::move(steps)),
-      words_(stream, bytes(), "the faults of a plan's kernels"),
+      records_(stream, bytes(), "the faults of a plan's kernels"),
       found_(stream.device(), bytes(), "the faults of a plan's kernels") {
   clear();
 }
 
 void Faults::fetch() {
-  copy({cpu_device(), found_.data()}, words_.address(), bytes(), words_.stream());
+  copy({cpu_device(), found_.data()}, records_.address(), bytes(), records_.stream());
 }
 
 // Safe because the stream is idle when this is called, so the pinned words have no other reader.
 void Faults::clear() {
   std::memset(found_.data(), 0, bytes());
-  copy(words_.address(), {cpu_device(), found_.data()}, bytes(), words_.stream());
-  words_.stream().synchronize();
+  copy(records_.address(), {cpu_device(), found_.data()}, bytes(), records_.stream());
+  records_.stream().synchronize();
 }
 
 }  // namespace tenon

@@ -30,7 +30,7 @@ void GpuExecution::add_device(Device& device, Streams& streams) {
   for (std::size_t i = 0; i < faults.steps().size(); ++i) {
     auto& call = calls_[faults.steps()[i]];
     call.stream = stream.handle();
-    call.fault = faults.word(i);
+    call.fault = faults.fault(i);
   }
 }
 

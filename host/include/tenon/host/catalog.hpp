@@ -67,8 +67,8 @@ struct PluginFile {
 };
 /// Whether `path` is the file's path or one of its other paths.
 TENON_API bool is_at(const PluginFile& file, const std::filesystem::path& path);
-/// Whether `word` is the plugin's name, the file's name with or without `.so`, or one of its paths.
-TENON_API bool is_called(const PluginFile& file, const std::string& word);
+/// Whether `name` is the plugin's name, the file's name with or without `.so`, or one of its paths.
+TENON_API bool is_called(const PluginFile& file, const std::string& name);
 TENON_API std::string next_step(
     const PluginFile& file);  ///< a hint how to make an unusable file usable
 
@@ -166,8 +166,12 @@ class TENON_API Catalog {
 };
 
 /// Up to three of `names` that are similar to `name`, the most similar first.
-TENON_API std::vector<std::string> near_names(std::string_view name,
-                                              const std::vector<std::string>& names);
+TENON_API std::vector<std::string> similar_names(std::string_view name,
+                                                 const std::vector<std::string>& names);
+[[deprecated("use similar_names(); until 0.4")]] inline std::vector<std::string> near_names(
+    std::string_view name, const std::vector<std::string>& names) {
+  return similar_names(name, names);
+}
 
 /// A hint: "did you mean sum or sub?" for similar names, or `otherwise` if there are none.
 inline std::string did_you_mean(const std::vector<std::string>& near, std::string otherwise = {}) {

@@ -31,7 +31,8 @@ std::size_t slips_between(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& names) {
+std::vector<std::string> similar_names(std::string_view name,
+                                       const std::vector<std::string>& names) {
   if (name.size() > length_limit) return {};
   const std::size_t tolerated = std::max<std::size_t>(1, name.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
