@@ -23,10 +23,10 @@ std::vector<Command>& list() {
                 fmt::format("--{} is '{}' but must be {}", option.name, text, needed), hint);
 }
 
-/// Returns the words as a phrase: `constant, step or cosine`.
-std::string words_of(const Choice& choice) {
-  const auto& words = choice.words;
-  return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+/// Returns the values as a phrase: `constant, step or cosine`.
+std::string values_of(const Choice& choice) {
+  const auto& values = choice.values;
+  return fmt::format("{} or {}", fmt::join(values.begin(), values.end() - 1, ", "), values.back());
 }
 
 // Parse and check an option's value; they return the number for numeric types, else 0.
@@ -44,19 +44,19 @@ int read(const Named& type, const Option& option, const std::string& text) {
 
 std::int64_t read(const Integer& type, const Option& option, const std::string& text) {
   const auto number = parse_number<std::int64_t>(text);
-  if (!number || *number < type.least || *number > type.most)
-    refuse(option, text, fmt::format("an integer from {} to {}", type.least, type.most));
+  if (!number || *number < type.min || *number > type.max)
+    refuse(option, text, fmt::format("an integer from {} to {}", type.min, type.max));
   return *number;
 }
 
 double read(const Real& type, const Option& option, const std::string& text) {
   const auto number = parse_number<double>(text);
-  const bool bounded = type.least != Real().least;
+  const bool bounded = type.min != Real().min;
   if (type.or_zero && number == 0.0) return 0;
-  if (!number || *number < type.least)
+  if (!number || *number < type.min)
     refuse(option, text,
            (type.or_zero ? "0 or " : "") +
-               (bounded ? fmt::format("a number of at least {}", type.least) : "a number"));
+               (bounded ? fmt::format("a number of at least {}", type.min) : "a number"));
   return *number;
 }
 
@@ -71,9 +71,9 @@ std::int64_t read(const Bytes&, const Option& option, const std::string& text) {
 }
 
 std::int64_t read(const Choice& type, const Option& option, const std::string& text) {
-  const auto found = std::find(type.words.begin(), type.words.end(), text);
-  if (found == type.words.end()) refuse(option, text, words_of(type));
-  return found - type.words.begin();
+  const auto found = std::find(type.values.begin(), type.values.end(), text);
+  if (found == type.values.end()) refuse(option, text, values_of(type));
+  return found - type.values.begin();
 }
 
 }  // namespace
@@ -145,8 +145,8 @@ bool Option::repeatable() const {
 
 std::string Option::help() const {
   const auto* choice = std::get_if<Choice>(&type);
-  return doc + (choice == nullptr ? "" : ": " + words_of(*choice)) +
-         (otherwise.empty() ? "" : fmt::format(" (default: {})", otherwise)) +
+  return doc + (choice == nullptr ? "" : ": " + values_of(*choice)) +
+         (default_value.empty() ? "" : fmt::format(" (default: {})", default_value)) +
          (repeatable() ? "; may be given more than once" : "");
 }
 
@@ -165,7 +165,7 @@ std::string Arguments::get(const std::string& name) const {
   const auto found = values_.find(name);
   if (found != values_.end()) return found->second.back();
   const auto* option = find(name);
-  return option == nullptr ? "" : option->otherwise;
+  return option == nullptr ? "" : option->default_value;
 }
 
 std::int64_t Arguments::integer(const std::string& name) const {
@@ -227,7 +227,7 @@ static void require_plugins(const char* option, const Catalog& catalog,
     if (std::none_of(catalog.files().begin(), catalog.files().end(), has_name) &&
         std::none_of(catalog.operators().begin(), catalog.operators().end(), has_space))
       throw Failure(FailureKind::usage, fmt::format("--{}: there is no plugin '{}'", option, name),
-                    did_you_mean(near_names(name, names), "tenon list shows the plugins"));
+                    did_you_mean(similar_names(name, names), "tenon list shows the plugins"));
   }
 }
 

@@ -27,15 +27,15 @@ struct Named {  ///< `NAME=VALUE`; Option::value is the placeholder shown to the
   bool repeatable = true;
 };
 struct Integer {
-  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = 0, max = std::numeric_limits<std::int64_t>::max();
 };
 struct Real {  ///< finite
-  double least = std::numeric_limits<double>::lowest();
-  bool or_zero = false;  ///< also accept 0 if it is below `least`
+  double min = std::numeric_limits<double>::lowest();
+  bool or_zero = false;  ///< also accept 0 if it is below `min`
 };
 struct Bytes {};  ///< `1000`, `512K`, `64M`, `2G`
 struct Choice {
-  std::vector<std::string> words;
+  std::vector<std::string> values;
 };
 
 struct Option {
@@ -43,12 +43,12 @@ struct Option {
   std::string value;  ///< placeholder for the value in the help; empty for a flag
   std::string doc;
   std::variant<Text, Named, Integer, Real, Bytes, Choice> type{};
-  std::string otherwise{};  ///< default value
-  char letter = 0;          ///< one-letter alias; 0 if there is none
-  std::string alias{};      ///< older name, without dashes; empty if there is none
+  std::string default_value{};
+  char letter = 0;      ///< one-letter alias; 0 if there is none
+  std::string alias{};  ///< older name, without dashes; empty if there is none
 
   bool repeatable() const;
-  /// `doc (default: otherwise); may be given more than once`
+  /// `doc (default: default_value); may be given more than once`
   std::string help() const;
 };
 
@@ -66,7 +66,7 @@ class Arguments {
   bool has(const std::string& name) const { return values_.contains(name); }
   /// Returns the last value, or the option's default if it was not given.
   std::string get(const std::string& name) const;
-  /// Returns the value of an Integer or Bytes option, or the index of a Choice among its words; 0
+  /// Returns the value of an Integer or Bytes option, or the index of a Choice among its values; 0
   /// if there is neither a value nor a default.
   std::int64_t integer(const std::string& name) const;
   std::uint64_t count(const std::string& name) const {

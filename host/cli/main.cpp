@@ -68,22 +68,22 @@ void add_positional(CLI::App& app, const Positional& positional, Arguments& into
       ->required(positional.required);
 }
 
-// Treats the first word that is neither an option nor an option's value as the command, and
-// suggests near names if there is no such command.
+// Treats the first argument that is neither an option nor an option's value as the command, and
+// suggests similar names if there is no such command.
 void suggest_command(int argc, char** argv) {
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.starts_with("-")) {
+    const std::string argument = argv[i];
+    if (argument.starts_with("-")) {
       for (const auto& option : global_options())
-        if (word == "--" + option.name && !option.value.empty()) ++i;
+        if (argument == "--" + option.name && !option.value.empty()) ++i;
       continue;
     }
-    if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    throw tenon::Failure(
-        tenon::FailureKind::usage, "there is no command '" + word + "'",
-        tenon::did_you_mean(tenon::near_names(word, names), "tenon --help lists the commands"));
+    if (std::find(names.begin(), names.end(), argument) != names.end()) return;
+    throw tenon::Failure(tenon::FailureKind::usage, "there is no command '" + argument + "'",
+                         tenon::did_you_mean(tenon::similar_names(argument, names),
+                                             "tenon --help lists the commands"));
   }
 }
 
@@ -99,7 +99,7 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app, const Predicate&
 // Converts a parser error to a Failure: CLI11's exceptions carry the kind of error, its options
 // what they received.
 tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app,
-                       const std::string& last_word) {
+                       const std::string& last_argument) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const auto extra = app.remaining(true).front();
     if (!extra.starts_with("-")) return misuse(app, ": unexpected argument '" + extra + "'");
@@ -109,7 +109,7 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app,
       names.push_back("--" + option->get_lnames().front());
     const auto general = misuse(app, " has no option '" + extra + "'");
     return {general.kind(), general.what(),
-            tenon::did_you_mean(tenon::near_names(extra.substr(0, extra.find('=')), names),
+            tenon::did_you_mean(tenon::similar_names(extra.substr(0, extra.find('=')), names),
                                 general.hint())};
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
@@ -119,10 +119,10 @@ tenon::Failure explain(const CLI::ParseError& error, const CLI::App& app,
       return {tenon::FailureKind::usage, "a command is missing", "tenon --help lists the commands"};
     return misuse(app, ": " + missing.front()->get_name() + " is required");
   }
-  // Any word after an option is taken as its value, so only the last word can lack one. For flags,
-  // look for one that received a value.
+  // Any argument after an option is taken as its value, so only the last option can lack one. For
+  // flags, look for one that received a value.
   const bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
-  const auto name = last_word.substr(0, last_word.find('='));
+  const auto name = last_argument.substr(0, last_argument.find('='));
   const auto at_fault = options_of(app, [&](const CLI::Option* option) {
     return lacks_value ? option->check_name(name)
                        : option->get_items_expected_max() == 0 && !option->empty() &&

@@ -52,7 +52,7 @@ std::vector<std::string> positional_names(const OperatorInfo& info, const NamedT
   for (const auto& [name, tensor] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no input '{}'", info.name, name),
-                    did_you_mean(near_names(name, declared),
+                    did_you_mean(similar_names(name, declared),
                                  fmt::format("its inputs are {}", fmt::join(declared, ", "))));
   return names;
 }

@@ -45,16 +45,16 @@ class Results {
       if (names.empty() || names.back() != op) names.push_back(op);
     }
     if (only_failed_ && (verdict < Verdict::failed || verdict == Verdict::untried)) return;
-    const auto* word = verdict_names[static_cast<std::size_t>(verdict)];
+    const auto* verdict_name = verdict_names[static_cast<std::size_t>(verdict)];
     if (json_) {
       std::vector<JsonItem> texts(calls.begin(), calls.end());
-      return items_.push_back(json_object("operator", op, "check", check, "verdict", word,
+      return items_.push_back(json_object("operator", op, "check", check, "verdict", verdict_name,
                                           "sentence", sentence, "calls", calls.size(), "tried",
                                           json_list(texts)));
     }
     if (op != last_) write_result("{}\n", op);
     last_ = op;
-    write_result("  {:<8} {:<16} {}\n", word, check, sentence);
+    write_result("  {:<8} {:<16} {}\n", verdict_name, check, sentence);
     if (verbose_)
       for (const auto& call : calls) write_result("             {}\n", call);
     flush_results();  // results so far survive if the program is terminated

@@ -47,7 +47,7 @@ std::vector<const CatalogOperator*> requested_operators(const Catalog& catalog,
                      [&](const auto& file) { return is_called(file, plugin); }))
       throw Failure(FailureKind::plugin,
                     fmt::format("there is no plugin '{}'{}", plugin, catalog.not_searched_text()),
-                    did_you_mean(near_names(plugin, names),
+                    did_you_mean(similar_names(plugin, names),
                                  "tenon doctor shows the folders that are searched"));
   }
   if (const auto pattern = arguments.get("PATTERN"); !pattern.empty())

@@ -155,21 +155,21 @@ const std::map<std::string, Action>& actions() {
 }
 
 int run_trust(Context& context, const Arguments& arguments) {
-  const auto word = arguments.has("ACTION") ? arguments.get("ACTION") : "list";
-  const auto found = actions().find(word);
+  const auto action = arguments.has("ACTION") ? arguments.get("ACTION") : "list";
+  const auto found = actions().find(action);
   const bool acts = found != actions().end();
   const auto* needs = acts ? found->second.needs : nullptr;
   if (needs != nullptr && !arguments.has("FILE"))
-    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", word, needs),
+    throw Failure(FailureKind::usage, fmt::format("tenon trust {} needs {}", action, needs),
                   "tenon trust --help shows the usage");
   if (needs == nullptr && arguments.has("FILE"))
     throw Failure(FailureKind::usage,
                   fmt::format("tenon trust: unexpected argument '{}'", arguments.get("FILE")),
                   "tenon trust --help shows the usage");
-  if (arguments.has("name") && word != "add-key")
+  if (arguments.has("name") && action != "add-key")
     throw Failure(FailureKind::usage, "--name needs tenon trust add-key");
   return acts ? found->second.run(context, arguments.get("FILE"), arguments)
-              : release(context, word, arguments);
+              : release(context, action, arguments);
 }
 
 const bool added_trust = add_command(

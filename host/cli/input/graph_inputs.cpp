@@ -37,7 +37,7 @@ std::vector<std::string> value_names(const std::vector<ValueInfo>& values) {
 }
 
 /// Maps the graph's input names to their texts. Throws Failure (usage) for a name that is not
-/// an input of the graph, with near names in the hint.
+/// an input of the graph, with similar names in the hint.
 std::map<std::string, std::string> by_graph_names(
     const Graph& graph, const std::map<std::string, std::string>& requested) {
   const auto names = value_names(graph.inputs());
@@ -50,7 +50,7 @@ std::map<std::string, std::string> by_graph_names(
     if (!found.empty()) continue;
     throw Failure(
         FailureKind::usage, fmt::format("the graph has no input '{}'", name),
-        did_you_mean(near_names(name, names), fmt::format("its inputs are {}", listed(names))));
+        did_you_mean(similar_names(name, names), fmt::format("its inputs are {}", listed(names))));
   }
   return renamed;
 }
@@ -181,7 +181,7 @@ DType dtype_called(const std::string& text) {
     if (text == names.back() || text == short_name(names.back())) return static_cast<DType>(i);
   }
   throw Failure(FailureKind::usage, fmt::format("there is no dtype '{}'", text),
-                did_you_mean(near_names(text, names),
+                did_you_mean(similar_names(text, names),
                              fmt::format("available dtypes: {}", fmt::join(names, ", "))));
 }
 

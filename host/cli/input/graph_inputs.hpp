@@ -11,7 +11,7 @@ namespace tenon::cli {
 /// Returns one tensor for each of the inputs, according to --input NAME=FILE (see load_input()),
 /// --shape NAME=DIMS and --seed. Inputs without a file are random: floats uniform in [-1, 1),
 /// integers 0 to 9; unspecified dimensions are 1. Random inputs are reported on stderr. Throws
-/// Failure for names that the graph does not have, with near names in the hint.
+/// Failure for names that the graph does not have, with similar names in the hint.
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
                          const std::vector<ValueInfo>& inputs, bool widen = true);
 /// Like the above, for all inputs of the graph.

@@ -112,7 +112,7 @@ Attributes parse_parameters(const OperatorInfo& info,
     const auto found = std::find(names.begin(), names.end(), todays_name(info, name));
     if (found == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no parameter '{}'", info.name, name),
-                    did_you_mean(near_names(name, names),
+                    did_you_mean(similar_names(name, names),
                                  names.empty() ? "it has no parameters"
                                                : fmt::format("available parameters: {}",
                                                              fmt::join(names, ", "))));

@@ -12,8 +12,8 @@
 namespace tenon::cli {
 
 /// Parses parameter values by name: numbers, true and false, names of choices, comma-separated
-/// lists. Throws Failure (usage) for unknown names, with near names in the hint, and for texts that
-/// are not values of the declared kind; ranges are checked when the operator is created.
+/// lists. Throws Failure (usage) for unknown names, with similar names in the hint, and for texts
+/// that are not values of the declared kind; ranges are checked when the operator is created.
 Attributes parse_parameters(const OperatorInfo& info,
                             const std::map<std::string, std::string>& texts);
 

@@ -18,10 +18,10 @@ std::string title(const char* word, const char* colour) {
   return std::string("\033[") + colour + 'm' + word + "\033[0m";
 }
 
-struct Words {
+struct OptionHint {
   std::string_view hint, option;
 };
-constexpr Words words[] = {
+constexpr OptionHint option_hints[] = {
     {"add the folder of", "--plugins DIR"},
     {"prefer a plugin or namespace", "--prefer NAME"},
     {"accept plugins that others can write to", "--trust-writable"},
@@ -41,8 +41,8 @@ constexpr Words words[] = {
 
 std::string hint_of(const Failure& failure) {
   auto hint = failure.hint();
-  for (const auto& [known, option] : words)
-    if (hint.find(known) != std::string::npos) hint.append(" (").append(option) += ')';
+  for (const auto& [text, option] : option_hints)
+    if (hint.find(text) != std::string::npos) hint.append(" (").append(option) += ')';
   return hint;
 }
 

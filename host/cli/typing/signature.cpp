@@ -27,8 +27,8 @@ struct Overload {
 
 class Writer {
  public:
-  Writer(const PythonFunction& function, PythonForm form, PythonImports& words)
-      : function_(function), info_(*function.info), form_(form), words_(words), names_(info_) {
+  Writer(const PythonFunction& function, PythonForm form, PythonImports& imports)
+      : function_(function), info_(*function.info), form_(form), imports_(imports), names_(info_) {
     fixed_ = info_.inputs.size() - (info_.variadic() ? 1 : 0);
     // in Python, a parameter without a default cannot follow one with a default
     defaulted_ = fixed_;
@@ -43,7 +43,7 @@ class Writer {
       return decorated("", overloads[0], false) + docstring() + (module ? made_body() : "\n");
     for (std::size_t i = 0; i < overloads.size(); ++i) {
       const bool documented = i == 0 && !module;
-      text += decorated(words_("overload"), overloads[i], !documented) +
+      text += decorated(imports_("overload"), overloads[i], !documented) +
               (documented ? docstring() + '\n' : "");
     }
     if (module) text += decorated("", implementation(), false) + docstring() + body();
@@ -58,10 +58,10 @@ class Writer {
   }
 
   std::vector<Overload> all_overloads() {
-    const auto numpy = words_("Numpy");
+    const auto numpy = imports_("Numpy");
     if (info_.inputs.empty()) return {{{}, result_of(numpy), out_of(numpy), false, true}};
     const auto count = info_.inputs.size();
-    const auto value = words_("Value"), kind = words_("ArrayT"), any = words_("Any");
+    const auto value = imports_("Value"), kind = imports_("ArrayT"), any = imports_("Any");
     std::vector<Overload> overloads;
     for (std::size_t i = 0; i < fixed_; ++i) {
       std::vector<Accepts> inputs(count, Accepts::value_or_array);
@@ -86,7 +86,7 @@ class Writer {
   }
 
   Overload implementation() {
-    const auto any = words_("Any");
+    const auto any = imports_("Any");
     return {std::vector(info_.inputs.size(), Accepts::anything), any, any, true, true};
   }
 
@@ -99,67 +99,67 @@ class Writer {
       count += output.hidden ? 0 : 1;
     }
     for (const auto& condition : info_.conditions) may_hide |= condition.of == "hidden";
-    if (may_hide) return words_("Any");
+    if (may_hide) return imports_("Any");
     if (!counted && count == 1) return type;
-    auto text = words_("tuple") + '[' + type;
+    auto text = imports_("tuple") + '[' + type;
     for (std::size_t i = 1; i < count && !counted; ++i) text += ", " + type;
     return text + (counted ? ", ...]" : "]");
   }
   std::string out_of(const std::string& type) {
     const auto result = result_of(type);
-    return result == type || result == words_("Any")
+    return result == type || result == imports_("Any")
                ? result
-               : fmt::format("{}[{}]", words_("Sequence"), type);
+               : fmt::format("{}[{}]", imports_("Sequence"), type);
   }
 
   std::string type_of(Accepts accepts) {
     switch (accepts) {
       case Accepts::value:
-        return words_("Value");
+        return imports_("Value");
       case Accepts::value_or_array:
-        return words_("Value") + " | " + words_("ArrayLike");
+        return imports_("Value") + " | " + imports_("ArrayLike");
       case Accepts::array:
-        return words_("ArrayLike");
+        return imports_("ArrayLike");
       case Accepts::numpy:
-        return words_("NumpyLike");
+        return imports_("NumpyLike");
       case Accepts::kind:
-        return words_("ArrayT");
+        return imports_("ArrayT");
       case Accepts::anything:
         break;
     }
-    return words_("Any");
+    return imports_("Any");
   }
 
   PythonExpression type_of(const ParamInfo& param) {
     if (!param.choices.empty()) {
-      PythonExpression literal{words_("Literal") + '[', {}, "]"};
+      PythonExpression literal{imports_("Literal") + '[', {}, "]"};
       for (const auto& choice : param.choices) literal.items.push_back({python_string(choice)});
       if (param.kind == ParamKind::texts)
-        literal.head = words_("Sequence") + '[' + literal.head, literal.tail += ']';
+        literal.head = imports_("Sequence") + '[' + literal.head, literal.tail += ']';
       return literal;
     }
     switch (param.kind) {
       case ParamKind::boolean:
-        return {words_("bool")};
+        return {imports_("bool")};
       case ParamKind::int32:
       case ParamKind::int64:
-        return {words_("int")};
+        return {imports_("int")};
       case ParamKind::float32:
       case ParamKind::float64:
-        return {words_("float")};
+        return {imports_("float")};
       case ParamKind::ints:
-        return {fmt::format("{}[{}]", words_("Sequence"), words_("int"))};
+        return {fmt::format("{}[{}]", imports_("Sequence"), imports_("int"))};
       case ParamKind::floats:
-        return {fmt::format("{}[{}]", words_("Sequence"), words_("float"))};
+        return {fmt::format("{}[{}]", imports_("Sequence"), imports_("float"))};
       case ParamKind::texts:
-        return {fmt::format("{}[{}]", words_("Sequence"), words_("str"))};
+        return {fmt::format("{}[{}]", imports_("Sequence"), imports_("str"))};
       case ParamKind::tensor:
-        return {words_("ArrayLike")};
+        return {imports_("ArrayLike")};
       case ParamKind::text:
       case ParamKind::choice:
         break;
     }
-    return {words_("str")};
+    return {imports_("str")};
   }
 
   void add_inputs(std::vector<PythonExpression>& items, const Overload& overload) {
@@ -219,18 +219,18 @@ class Writer {
     add_inputs(expression.items, overload);
     if (!info_.variadic() && overload.keyword_only == 0) expression.items.push_back({"*"});
     add_params(expression.items);
-    const auto text = words_("str");
+    const auto text = imports_("str");
     if (overload.names) expression.items.push_back({fmt::format("name: {} | None = None", text)});
     expression.items.push_back({fmt::format("device: {} | None = None", text)});
     if (overload.computes) {
-      expression.items.push_back({fmt::format("training: {} = False", words_("bool"))});
+      expression.items.push_back({fmt::format("training: {} = False", imports_("bool"))});
       expression.items.push_back({fmt::format("out: {}{} = None", overload.out,
-                                              overload.out == words_("Any") ? "" : " | None")});
+                                              overload.out == imports_("Any") ? "" : " | None")});
     }
     const std::string margin(indent(), ' ');
     std::string text_of_lines;
     if (!decorator.empty()) text_of_lines += margin + '@' + decorator + '\n';
-    if (function_.in_class) text_of_lines += margin + '@' + words_("staticmethod") + '\n';
+    if (function_.in_class) text_of_lines += margin + '@' + imports_("staticmethod") + '\n';
     return text_of_lines + python_lines(expression, indent()) + '\n';
   }
 
@@ -261,7 +261,7 @@ class Writer {
   // Returns the body for a single signature, whose result type is known.
   std::string made_body() {
     const auto made = unlike_arguments("made");
-    return call_after(fmt::format("{}: {} = ", made, result_of(words_("Numpy")))) +
+    return call_after(fmt::format("{}: {} = ", made, result_of(imports_("Numpy")))) +
            fmt::format("{}return {}\n", std::string(indent() + 4, ' '), made);
   }
 
@@ -284,7 +284,7 @@ class Writer {
   const PythonFunction& function_;
   const OperatorInfo& info_;
   PythonForm form_;
-  PythonImports& words_;
+  PythonImports& imports_;
   PythonNames names_;
   // number of inputs that are not variadic; index of the first of the trailing ones that have a
   // default
@@ -293,18 +293,19 @@ class Writer {
 
 }  // namespace
 
-std::string PythonImports::operator()(const std::string& word) {
-  used_.insert(word);
-  return is_taken(word) ? '_' + word : word;
+std::string PythonImports::operator()(const std::string& name) {
+  used_.insert(name);
+  return is_taken(name) ? '_' + name : name;
 }
 
-std::string PythonImports::import_of(const std::string& word) const {
-  if (!used_.contains(word)) return {};
-  return is_taken(word) ? fmt::format("{} as _{}", word, word) : word;
+std::string PythonImports::import_of(const std::string& name) const {
+  if (!used_.contains(name)) return {};
+  return is_taken(name) ? fmt::format("{} as _{}", name, name) : name;
 }
 
-std::string python_function(const PythonFunction& function, PythonForm form, PythonImports& words) {
-  return Writer(function, form, words).text();
+std::string python_function(const PythonFunction& function, PythonForm form,
+                            PythonImports& imports) {
+  return Writer(function, form, imports).text();
 }
 
 }  // namespace tenon::cli

@@ -12,10 +12,10 @@ class PythonImports {
  public:
   explicit PythonImports(std::set<std::string> functions) : functions_(std::move(functions)) {}
   /// Returns the name as written in the file, and marks it as used.
-  std::string operator()(const std::string& word);
-  /// Returns `Sequence` or `Sequence as _Sequence`; empty if the file does not use the word.
-  std::string import_of(const std::string& word) const;
-  bool is_taken(const std::string& word) const { return functions_.contains(word); }
+  std::string operator()(const std::string& name);
+  /// Returns `Sequence` or `Sequence as _Sequence`; empty if the file does not use the name.
+  std::string import_of(const std::string& name) const;
+  bool is_taken(const std::string& name) const { return functions_.contains(name); }
 
  private:
   std::set<std::string> functions_, used_;
@@ -35,6 +35,7 @@ struct PythonFunction {
 /// Returns the function's source. Overloads map argument types to the result type: a graph Value if
 /// any input is one, numpy arrays for numpy arrays, numbers and lists, else the type of the first
 /// input.
-std::string python_function(const PythonFunction& function, PythonForm form, PythonImports& words);
+std::string python_function(const PythonFunction& function, PythonForm form,
+                            PythonImports& imports);
 
 }  // namespace tenon::cli

@@ -38,10 +38,10 @@ struct Content {
 class File {
  public:
   File(const Content& content, PythonForm form)
-      : content_(content), form_(form), words_(content.names()) {}
+      : content_(content), form_(form), imports_(content.names()) {}
 
   std::string text(const std::vector<std::string>& lines, const std::string& plugin) {
-    auto body = functions();  // must come first: it records the words to import
+    auto body = functions();  // must come first: it records the names to import
     const auto is_module = form_ == PythonForm::module;
     auto text = python_docstring(lines, 0) + '\n';
     if (is_module) text += "from __future__ import annotations\n\n";
@@ -56,7 +56,7 @@ class File {
     const std::string gap = is_module ? "\n\n" : "";  // as black formats it
     std::string text;
     for (const auto& [name, op] : content_.functions)
-      text += gap + python_function({&op->info, name}, form_, words_);
+      text += gap + python_function({&op->info, name}, form_, imports_);
     if (!content_.aliases.empty()) text += is_module ? gap : "\n";
     for (const auto& [name, function] : content_.aliases)
       text += fmt::format("{} = {}\n", name, function);
@@ -64,18 +64,18 @@ class File {
       text += fmt::format("{}class {}:\n    \"\"\"Operators of the namespace {}.\"\"\"\n\n",
                           is_module ? gap : "\n", space, space);
       for (const auto& [name, op] : operators)
-        text += python_function({&op->info, name, true}, form_, words_);
+        text += python_function({&op->info, name, true}, form_, imports_);
     }
     text.erase(text.find_last_not_of('\n') + 2);
     return text;
   }
 
-  // Returns `from MODULE import ...` for the words that the file uses, or an empty text.
-  std::string import(const char* module, const std::vector<std::string>& words,
+  // Returns `from MODULE import ...` for the names that the file uses, or an empty text.
+  std::string import(const char* module, const std::vector<std::string>& imports,
                      std::size_t indent = 0) const {
     PythonExpression expression{fmt::format("from {} import ", module)};
-    for (const auto& word : words)
-      if (auto text = words_.import_of(word); !text.empty())
+    for (const auto& name : imports)
+      if (auto text = imports_.import_of(name); !text.empty())
         expression.items.push_back({std::move(text)});
     if (expression.items.empty()) return {};
     auto lines = python_lines(expression, indent);
@@ -86,21 +86,21 @@ class File {
 
   std::string imports(bool is_module) {
     if (is_module)
-      for (const char* word : {"Any", "Path"}) words_(word);
+      for (const char* name : {"Any", "Path"}) imports_(name);
     std::string builtins;
-    for (const char* word : {"bool", "float", "int", "staticmethod", "str", "tuple"})
-      if (words_.is_taken(word) && !words_.import_of(word).empty())
-        builtins += (builtins.empty() ? "from builtins import " : ", ") + words_.import_of(word);
+    for (const char* name : {"bool", "float", "int", "staticmethod", "str", "tuple"})
+      if (imports_.is_taken(name) && !imports_.import_of(name).empty())
+        builtins += (builtins.empty() ? "from builtins import " : ", ") + imports_.import_of(name);
     auto text = builtins.empty() ? "" : builtins + '\n';
     text += import("collections.abc", {"Sequence"});
     if (is_module) text += import("pathlib", {"Path"});
-    if (is_module) words_("TYPE_CHECKING");
+    if (is_module) imports_("TYPE_CHECKING");
     text += import("typing", {"TYPE_CHECKING", "Any", "Literal", "overload"}) + '\n';
     const std::vector<std::string> types = {"ArrayLike", "ArrayT", "Numpy", "NumpyLike", "Value"};
     if (!is_module) return text + import("tenon.typing", types);
     const auto guarded = import("tenon.typing", types, 4);
     return text + "import tenon as _tenon\n" +
-           (guarded.empty() ? "" : fmt::format("\nif {}:\n{}", words_("TYPE_CHECKING"), guarded));
+           (guarded.empty() ? "" : fmt::format("\nif {}:\n{}", imports_("TYPE_CHECKING"), guarded));
   }
 
   std::string module_start(const std::string& plugin) {
@@ -109,12 +109,12 @@ class File {
     return python_lines(all, 0) + "\n\n" +
            fmt::format(
                "_tenon.add_plugins({}(__file__).with_name({}))\n_operators: {} = _tenon.ops\n",
-               words_("Path"), python_string(plugin), words_("Any"));
+               imports_("Path"), python_string(plugin), imports_("Any"));
   }
 
   const Content& content_;
   PythonForm form_;
-  PythonImports words_;
+  PythonImports imports_;
 };
 
 }  // namespace
