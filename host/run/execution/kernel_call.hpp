@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// A call without tensors, workspace, stream, fault record and node. `dispatch`: enum tenon_dispatch.
+/// A call without tensors, workspace, stream, fault and node. `dispatch`: enum tenon_dispatch.
 inline tenon_call make_call(CallContext& context, std::int32_t dispatch) {
   tenon_call call{};
   call.size = sizeof call;
