@@ -18,16 +18,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Classes of the SDK: the call whose result they are, and the class that Python has for it.
 CLASSES = {
-    "Words": ("op", "Describer"),
+    "Declarations": ("op", "Describer"),
     "Collector": ("op", "Describer"),
-    "VersionWords": ("op", "Versions"),
-    "Words::Argument": ("op.input(...)", "Input"),
+    "VersionDeclarations": ("op", "Versions"),
+    "Declarations::Argument": ("op.input(...)", "Input"),
     "Result": ("op.output(...)", "Output"),
-    "Words::State": ("op.state(...)", "State"),
+    "Declarations::State": ("op.state(...)", "State"),
     "Parameter": ("op.param(...)", "Param"),
-    "Words::Conditional": ("op.inplace(...)", "Conditional"),
-    "VersionWords::Change": ("op.added(...)", "Change"),
-    "OnnxWords": ("op.onnx(...)", ""),
+    "Declarations::Conditional": ("op.inplace(...)", "Conditional"),
+    "VersionDeclarations::Change": ("op.added(...)", "Change"),
+    "OnnxDeclarations": ("op.onnx(...)", ""),
 }
 NOT_FOR_AUTHORS = {"op.finish", "op.elementwise", "op.derivative"}
 GROUPS = {

@@ -51,10 +51,10 @@ with a search of their own. [The C++ library](../host/README.md) and
 # Links to these headers lead to sections of the page that describe_reference.py writes.
 DESCRIBE_REFERENCE = "sdk/docs/describe_reference.md"
 CALLS_OF_DESCRIBE = {
-    "sdk/include/tenon/words.hpp": "",
-    "sdk/include/tenon/version_words.hpp": "versions",
-    "sdk/include/tenon/onnx_words.hpp": "onnx",
-    "sdk/include/tenon/detail/parameter_words.hpp": "parameters",
+    "sdk/include/tenon/declarations.hpp": "",
+    "sdk/include/tenon/version_declarations.hpp": "versions",
+    "sdk/include/tenon/onnx_declarations.hpp": "onnx",
+    "sdk/include/tenon/detail/parameter_declarations.hpp": "parameters",
 }
 
 

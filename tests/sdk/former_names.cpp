@@ -6,8 +6,11 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/gpu/row_major.hpp>
 #include <tenon/gpu/search.hpp>
+#include <tenon/onnx_words.hpp>
 #include <tenon/operator.hpp>
 #include <tenon/same_places.hpp>
+#include <tenon/version_words.hpp>
+#include <tenon/words.hpp>
 #include <type_traits>
 #include <vector>
 

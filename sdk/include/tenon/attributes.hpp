@@ -9,8 +9,8 @@
 //     AttributeVisitor            in attributes_of(): a visitor gets the members
 //
 // A class's describe() is a template, so each `op` must have every function that an author may
-// call. Words and Parameter (words.hpp) have all of them; Setter and AttributeVisitor implement
-// those that concern parameters. For a node with the attribute p = 1.5, the call
+// call. Declarations and Parameter (declarations.hpp) have all of them; Setter and
+// AttributeVisitor implement those that concern parameters. For a node with the attribute p = 1.5, the call
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //
@@ -44,9 +44,9 @@ namespace tenon::TENON_SDK::detail {
 
 /// `op` of describe() at run time, for parameters only. Derived classes add param(). Inputs,
 /// outputs, states and all other calls do nothing.
-class NullDescriber : public Words<false> {
+class NullDescriber : public Declarations<false> {
  public:
-  constexpr NullDescriber() : Words<false>(nullptr) {}
+  constexpr NullDescriber() : Declarations<false>(nullptr) {}
   Result<void> output(const char*, const char*) { return {}; }
 };
 
@@ -162,7 +162,7 @@ class Setter : public NullDescriber {
     return Parameter<M, SetParameter<M>>({name, object_->*member, find(name)});
   }
 
-  /// For an elementwise class that may represent its derivative (words.hpp): the input to
+  /// For an elementwise class that may represent its derivative (declarations.hpp): the input to
   /// differentiate by. A node without the attribute, the common case, leaves the member unchanged.
   /// The host checks the number before, and the kernel again.
   template <class Base>

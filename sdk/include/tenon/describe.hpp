@@ -30,13 +30,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "declarations.hpp"
 #include "detail/description.hpp"
 #include "detail/description_checks.hpp"
 #include "list.hpp"
 #include "number_table.hpp"
 #include "text.hpp"
 #include "version.hpp"
-#include "words.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
@@ -101,15 +101,15 @@ struct RecordedParameter : IgnoredParameter {
 };
 
 /// `op` in describe(auto& op) at compile time. Authors may call its public functions and those of
-/// Words, except finish(). Class is the operator's class, whose default object provides the
+/// Declarations, except finish(). Class is the operator's class, whose default object provides the
 /// defaults of the parameters; a kernel's class need not be constructible at compile time, because
 /// its defaults are not needed. For the limits see checks.hpp, whose sentences report every fault
 /// at compile time.
 template <class Class>
-class Collector : public Words<true> {
+class Collector : public Declarations<true> {
  public:
   constexpr Collector(Description& description, const Class* object)
-      : Words<true>(&description), object_(object) {}
+      : Declarations<true>(&description), object_(object) {}
 
   /// Declares an output, in the order of the calls; `doc` states its shape for users. An operator
   /// has at least one. Default: one tensor that users see, whose shape infer() sets: the first

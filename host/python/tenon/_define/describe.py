@@ -302,7 +302,7 @@ class Describer(Versions):
         return self._pair("backward_inplace", [output, input])
 
     def linear(self, input: str, other: str = "") -> Conditional:
-        """The output is linear in this input, or in each of the two; see the SDK's words.hpp."""
+        """The output is linear in this input, or in each of the two; see the SDK's declarations.hpp."""
         return self._pair("linear", [input, other] if other else [input])
 
     def backward_reads(self, *names: str) -> Conditional:

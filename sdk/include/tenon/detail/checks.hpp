@@ -170,7 +170,7 @@ struct Verdict {
                  "added inputs, outputs and states each, "
                  "16 terms of linear, 8 aliases, 8 conditions of 8 "
                  "values each, 16 rules between parameters, 24 rules of rewriting, 16 forms of "
-                 "onnx with 64 words, 8 examples "
+                 "onnx with 64 entries, 8 examples "
                  "with 32 inputs, 32 parameters, 96 dimensions and 96 values in all");
   TENON_SENTENCE(same_input_or_output, "two inputs or outputs have the same name");
   TENON_SENTENCE(same_state, "two states have the same name");

@@ -301,7 +301,7 @@ struct OnnxEntry {
 };
 /// All other calls on a form, one by one; the kind of call determines which fields have a meaning.
 /// The manifest's lists are in this order.
-enum class OnnxWord : std::uint8_t {
+enum class OnnxMappingKind : std::uint8_t {
   input,
   output,
   attribute,
@@ -314,7 +314,7 @@ enum class OnnxWord : std::uint8_t {
   ignore
 };
 struct OnnxMapping {
-  OnnxWord word = OnnxWord::input;
+  OnnxMappingKind kind = OnnxMappingKind::input;
   int form = 0;                  ///< index into Description::onnx
   const char* name = "";         ///< ONNX's attribute; our input, state or output
   const char* param = "";        ///< the parameter that it sets
@@ -330,7 +330,7 @@ struct OnnxForms {
 };
 struct OnnxMappingsOf {
   int form;
-  OnnxWord word;
+  OnnxMappingKind kind;
 };
 /// One tensor and one parameter of op.example(). Dimensions, elements and parameters are in the
 /// description's pools.

@@ -1,5 +1,5 @@
-// Literal values of parameters in describe(), except those of op.param(). For words.hpp and
-// onnx_words.hpp.
+// Literal values of parameters in describe(), except those of op.param(). For declarations.hpp and
+// onnx_declarations.hpp.
 //
 //     op.example({{"data", {2, 3}}}, {{"axis", 1}, {"kernel", {3, 3}}, {"mode", "max"}});
 //     op.backward_reads("output").when("kind", "max");

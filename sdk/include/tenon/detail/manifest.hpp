@@ -270,10 +270,10 @@ class ManifestWriter {
         if (entry.types.has_value) key("types", entry.types);
         constexpr const char* names[] = {"inputs", "outputs",   "attributes", "values", "inputs_as",
                                          "halves", "constants", "without",    "only",   "ignored"};
-        for (int word = 0; word < 10; ++word)
-          if (const OnnxMappingsOf mappings{form, static_cast<OnnxWord>(word)};
+        for (int kind = 0; kind < 10; ++kind)
+          if (const OnnxMappingsOf mappings{form, static_cast<OnnxMappingKind>(kind)};
               count_of(mappings) > 0)
-            key(names[word], mappings);
+            key(names[kind], mappings);
       });
     }
   }
@@ -281,13 +281,13 @@ class ManifestWriter {
   constexpr std::size_t count_of(const OnnxMappingsOf& of) const {
     std::size_t count = 0;
     for (const OnnxMapping& mapping : d_->onnx_mappings)
-      count += mapping.form == of.form && mapping.word == of.word;
+      count += mapping.form == of.form && mapping.kind == of.kind;
     return count;
   }
   constexpr void value(const OnnxMappingsOf& of) {
     out_.array(count_of(of));
     for (const OnnxMapping& mapping : d_->onnx_mappings)
-      if (mapping.form == of.form && mapping.word == of.word) value(mapping);
+      if (mapping.form == of.form && mapping.kind == of.kind) value(mapping);
   }
   // Writes a list whose first items identify the entry and whose last items are its values, or only
   // a name if there are no values. Halves begin with the attribute's name, or with the index of the
@@ -296,27 +296,27 @@ class ManifestWriter {
     const auto list = [&](const auto&... items) {
       out_.array(sizeof...(items)), (value(items), ...);
     };
-    switch (mapping.word) {
-      case OnnxWord::input:
-      case OnnxWord::output:
-      case OnnxWord::ignore:
+    switch (mapping.kind) {
+      case OnnxMappingKind::input:
+      case OnnxMappingKind::output:
+      case OnnxMappingKind::ignore:
         return value(mapping.name);
-      case OnnxWord::attribute:
+      case OnnxMappingKind::attribute:
         return mapping.has_value ? list(mapping.name, mapping.param, mapping.onnx_value)
                                  : list(mapping.name, mapping.param);
-      case OnnxWord::value:
+      case OnnxMappingKind::value:
         return list(mapping.param, mapping.onnx_value, mapping.tenon_value);
-      case OnnxWord::input_as:
+      case OnnxMappingKind::input_as:
         return mapping.has_value ? list(mapping.param, mapping.index, mapping.onnx_value)
                                  : list(mapping.param, mapping.index);
-      case OnnxWord::halves:
+      case OnnxMappingKind::halves:
         return mapping.index < 0 ? list(mapping.name, mapping.param, mapping.second)
                                  : list(mapping.index, mapping.param, mapping.second);
-      case OnnxWord::constant:
+      case OnnxMappingKind::constant:
         return list(mapping.param, mapping.tenon_value);
-      case OnnxWord::without:
+      case OnnxMappingKind::without:
         return list(mapping.name, mapping.param, mapping.tenon_value);
-      case OnnxWord::only:
+      case OnnxMappingKind::only:
         return list(mapping.name, mapping.onnx_value);
     }
   }

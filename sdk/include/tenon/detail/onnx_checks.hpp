@@ -28,15 +28,16 @@ constexpr int max_onnx_inputs = 32;
 
 /// Whether an entry names an ONNX attribute, so that no other entry of the form may.
 constexpr bool names_attribute(const OnnxMapping& mapping) {
-  return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::ignore ||
-         mapping.word == OnnxWord::only || (mapping.word == OnnxWord::halves && mapping.index < 0);
+  return mapping.kind == OnnxMappingKind::attribute || mapping.kind == OnnxMappingKind::ignore ||
+         mapping.kind == OnnxMappingKind::only ||
+         (mapping.kind == OnnxMappingKind::halves && mapping.index < 0);
 }
 /// Whether an entry gives mapping.param a value, and for halves also mapping.second: only one entry
 /// of a form may.
 constexpr bool sets_parameter(const OnnxMapping& mapping) {
-  return mapping.word == OnnxWord::attribute || mapping.word == OnnxWord::input_as ||
-         mapping.word == OnnxWord::halves || mapping.word == OnnxWord::constant ||
-         mapping.word == OnnxWord::without;
+  return mapping.kind == OnnxMappingKind::attribute || mapping.kind == OnnxMappingKind::input_as ||
+         mapping.kind == OnnxMappingKind::halves || mapping.kind == OnnxMappingKind::constant ||
+         mapping.kind == OnnxMappingKind::without;
 }
 
 /// Checks one entry: names that describe() declares, before or after, and an index in range. States
@@ -47,17 +48,19 @@ constexpr bool sets_parameter(const OnnxMapping& mapping) {
 /// (tests/house/onnx_forms.py of Tenon compares).
 constexpr Found check_onnx_names(const Description& d, const OnnxMapping& mapping) {
   const std::string_view name = mapping.name;
-  const bool tensor = mapping.word == OnnxWord::input || mapping.word == OnnxWord::without;
+  const bool tensor =
+      mapping.kind == OnnxMappingKind::input || mapping.kind == OnnxMappingKind::without;
   if (tensor && !name.empty() && index_of(d.inputs, name) < 0 && index_of(d.states, name) < 0)
     return {ClassFault::onnx_unknown, mapping.name};
-  if (mapping.word == OnnxWord::output && !name.empty() && index_of(d.outputs, name) < 0)
+  if (mapping.kind == OnnxMappingKind::output && !name.empty() && index_of(d.outputs, name) < 0)
     return {ClassFault::onnx_unknown, mapping.name};
-  const bool has_param = sets_parameter(mapping) || mapping.word == OnnxWord::value;
+  const bool has_param = sets_parameter(mapping) || mapping.kind == OnnxMappingKind::value;
   if (has_param && index_of(d.params, mapping.param) < 0)
     return {ClassFault::onnx_unknown, mapping.param};
-  if (mapping.word == OnnxWord::halves && index_of(d.params, mapping.second) < 0)
+  if (mapping.kind == OnnxMappingKind::halves && index_of(d.params, mapping.second) < 0)
     return {ClassFault::onnx_unknown, mapping.second};
-  if (mapping.word == OnnxWord::input_as || (mapping.word == OnnxWord::halves && !*mapping.name))
+  if (mapping.kind == OnnxMappingKind::input_as ||
+      (mapping.kind == OnnxMappingKind::halves && !*mapping.name))
     if (mapping.index < 0 || mapping.index >= max_onnx_inputs)
       return {ClassFault::onnx_index, mapping.param};
   return ClassFault::none;
@@ -66,13 +69,15 @@ constexpr Found check_onnx_names(const Description& d, const OnnxMapping& mappin
 /// Checks two entries of one form: they may share an attribute only as values of only(), and may
 /// not share an index, a parameter, or a name in inputs() or in outputs().
 constexpr Found check_onnx_pair(const OnnxMapping& left, const OnnxMapping& right) {
-  const bool same_word = left.word == right.word,
+  const bool same_kind = left.kind == right.kind,
              same_name = *left.name && std::string_view(left.name) == right.name;
-  const bool values = left.word == OnnxWord::only && same_word;  // several values of one attribute
+  const bool values =
+      left.kind == OnnxMappingKind::only && same_kind;  // several values of one attribute
   // Attributes share one namespace, whatever the entry.
   if (same_name && !values && names_attribute(left) && names_attribute(right))
     return {ClassFault::onnx_twice, left.name};
-  if (same_name && same_word && (left.word == OnnxWord::input || left.word == OnnxWord::output))
+  if (same_name && same_kind &&
+      (left.kind == OnnxMappingKind::input || left.kind == OnnxMappingKind::output))
     return {ClassFault::onnx_twice, left.name};
   if (left.index >= 0 && left.index == right.index) return {ClassFault::onnx_twice, left.param};
   if (sets_parameter(left) && sets_parameter(right))
@@ -98,12 +103,12 @@ constexpr Found check_onnx_complete(const Description& d, int form) {
   // Without inputs(), all of the operator's inputs are listed; parameters take indices of their own
   // among them.
   const int listed =
-      count([](const OnnxMapping& mapping) { return mapping.word == OnnxWord::input; });
+      count([](const OnnxMapping& mapping) { return mapping.kind == OnnxMappingKind::input; });
   const int input_count = (listed > 0 ? listed : d.inputs.size) +
                           count([](const OnnxMapping& mapping) { return mapping.index >= 0; });
   for (const auto& input : d.inputs) {
     const bool named = any([&](const OnnxMapping& mapping) {
-      return mapping.word == OnnxWord::input && std::string_view(mapping.name) == input.name;
+      return mapping.kind == OnnxMappingKind::input && std::string_view(mapping.name) == input.name;
     });
     if (listed > 0 && !named && !input.optional && !input.variadic)
       return {ClassFault::onnx_incomplete, input.name};
@@ -118,7 +123,7 @@ constexpr Found check_onnx_complete(const Description& d, int form) {
     bool set = !d.params[i].required;
     for (const auto& output : d.outputs) set = set || output.count_param == i;
     set = set || any([&](const OnnxMapping& mapping) {
-            return sets_parameter(mapping) && mapping.word != OnnxWord::without &&
+            return sets_parameter(mapping) && mapping.kind != OnnxMappingKind::without &&
                    (name == mapping.param || name == mapping.second);
           });
     if (!set) return {ClassFault::onnx_incomplete, d.params[i].name};

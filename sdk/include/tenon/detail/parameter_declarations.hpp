@@ -1,5 +1,5 @@
-// The calls on op.param(): bounds, choices, required. For words.hpp, whose sinks record or ignore
-// them.
+// The calls on op.param(): bounds, choices, required. For declarations.hpp, whose sinks record or
+// ignore them.
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //     op.param("pad", &Pool::pad, "values outside of the image")
