@@ -24,7 +24,10 @@ constexpr std::size_t max_removed = 40;  // printed at most
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 void fill_old_names(PlanInfo& plan) {
   plan.left_out = plan.removed;
-  for (auto& step : plan.steps) step.kept = step.packed_constants;
+  for (auto& step : plan.steps) {
+    step.kept = step.packed_constants;
+    for (auto& output : step.outputs) output.place = output.location;
+  }
 }
 #pragma GCC diagnostic pop
 
@@ -44,7 +47,7 @@ PlannedOutput output_of(const Plan& plan, std::size_t step, std::uint32_t i) {
   output.offset = plan.memory.offset_of(value);
   output.channels_last = type.layout == TENON_LAYOUT_CHANNELS_LAST;
   if (output.channels_last) output.type += " channels-last";
-  output.place = location_of(plan, output, value);
+  output.location = location_of(plan, output, value);
   return output;
 }
 
@@ -144,7 +147,7 @@ PlannedStep step_of(const Plan& plan, std::size_t step, const Kernels& kernels) 
 }
 
 std::string text_of(const PlannedOutput& output) {
-  switch (output.place) {
+  switch (output.location) {
     case OutputLocation::nowhere:
       return "not computed";
     case OutputLocation::kernel:

@@ -20,6 +20,8 @@ enum class OutputLocation : std::uint8_t {
 
 using PlannedPlace [[deprecated("use OutputLocation; until 0.4")]] = OutputLocation;
 
+#pragma GCC diagnostic push  // copies of outputs, steps and plans copy the deprecated members
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct PlannedOutput {
   std::string value;  ///< as accepted by Graph::find()
   std::string type;   ///< as text: `csr float32 [2, 3]`, `float32 [1, 64, 56, 56] channels-last`
@@ -27,9 +29,11 @@ struct PlannedOutput {
   Shape shape{};
   Storage storage = Storage::dense;
   Write write = Write::to;
-  OutputLocation place = OutputLocation::arena;
+  OutputLocation location = OutputLocation::arena;
   std::int64_t offset = -1;    ///< bytes from the start of its arena; -1: not in an arena
   bool channels_last = false;  ///< [N, C, ...] with adjacent channels in memory
+  /// the same as `location`, if the host made the plan
+  [[deprecated("use location; until 0.4")]] OutputLocation place = OutputLocation::arena;
 };
 
 /// A packed constant: data that a kernel derives from a constant and caches.
@@ -41,8 +45,6 @@ struct PlannedPackedConstant {
 
 using PlannedKept [[deprecated("use PlannedPackedConstant; until 0.4")]] = PlannedPackedConstant;
 
-#pragma GCC diagnostic push  // copies of steps and plans copy the deprecated members
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct PlannedStep {
   std::string node, op;         ///< op: with a suffix such as ` backward`, as plans print it
   std::string device;           ///< `cpu`, `cuda:0`; for a copy, the destination
