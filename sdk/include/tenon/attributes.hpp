@@ -10,7 +10,8 @@
 //
 // A class's describe() is a template, so each `op` must have every function that an author may
 // call. Declarations and Parameter (declarations.hpp) have all of them; Setter and
-// AttributeVisitor implement those that concern parameters. For a node with the attribute p = 1.5, the call
+// AttributeVisitor implement those that concern parameters. For a node with the attribute p = 1.5,
+// the call
 //
 //     op.param("p", &Dropout::p, "probability of 0").at_least(0).less_than(1);
 //

@@ -18,7 +18,7 @@
 // derivative, by calling the function with dual numbers; and sparse kernels, if the function of 0
 // is 0, or of two zeros, as for csr + csr, or if op.zero_where declares that one 0 is enough, as
 // for csr * dense. A class may define its derivative itself; the arguments determine which tensors
-// are kept for backward:
+// are saved for backward:
 //     template <class T> TENON_FN T gradient(T dy) const;
 //     template <class T> TENON_FN T gradient(T dy, tenon::OutputOf<T> y) const;
 //     template <class T> TENON_FN T gradient(T dy, tenon::InputOf<T> x) const;  // one per input

@@ -28,7 +28,7 @@ namespace tenon::TENON_SDK {
 ///
 ///     // the first output of a new node
 ///     auto product = c.add("matmul", {c.input("x"), c.input("weight")});
-///     auto [largest, place] = c.add_outputs<2>("top", {product}, {{"k", 1}});  // several outputs
+///     auto [largest, index] = c.add_outputs<2>("top", {product}, {{"k", 1}});  // several outputs
 ///     auto scaled = c.add("quadratic", {largest}, {{"b", 0.5}});  // with parameters
 ///     const int rank = c.type(product).shape.rank();  // if it is known
 ///
@@ -182,7 +182,7 @@ class OperatorGraph {
     return Value(added);
   }
   /// Adds a node and returns its first `count` outputs, including hidden ones: auto [largest,
-  /// place] = g.add_outputs<2>(...).
+  /// index] = g.add_outputs<2>(...).
   /// Errors: those of add(); the node has fewer outputs; the host is older than 0.2.
   template <std::size_t count>
   std::array<Value, count> add_outputs(detail::OnlyName op, std::initializer_list<Value> inputs,

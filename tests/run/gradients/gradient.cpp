@@ -215,7 +215,7 @@ TEST_CASE("gradient: backward cannot read what it did not declare") {
   graph.output("dx", graph.gradient(graph.add("nosy", {x}, {}, "n"), {x})[0]);
   const auto failure = failure_of([&] { Session(graph).run({{"x", f64_tensor({2, 3})}}); });
   check_says(failure.message,
-             {"[nosy backward] node 'n_backward':", "input 'x' is not kept for backward",
+             {"[nosy backward] node 'n_backward':", "input 'x' is not saved for backward",
               "op.backward_reads", "x float64 [2]"});
 }
 

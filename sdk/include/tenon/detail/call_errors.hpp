@@ -9,7 +9,7 @@
 //     input 'bias' is not connected: check has_input first
 //     the gradient of input 'data' is not requested: check write(0) first
 //     the gradient of output 'y' is zero and not stored: check has_output_grad(0) first
-//     input 'data' is not kept for backward: name it in op.backward_reads
+//     input 'data' is not saved for backward: name it in op.backward_reads
 //     output 'y' is dense, not csr: set it in infer_storage
 //     output 'y' has no memory yet: call.allocate gives it its shape and memory
 //
@@ -82,7 +82,7 @@ inline int Call::forward_only(int i) const {
          {name, " has no memory yet: call.allocate gives it its shape and memory"});
   if (slot == Slot::output && !backward())
     fail(ErrorKind::failed, {name, " is not requested: check write(", i, ") first"});
-  fail(ErrorKind::failed, {name, " is not kept for backward: name it in op.backward_reads"});
+  fail(ErrorKind::failed, {name, " is not saved for backward: name it in op.backward_reads"});
 }
 
 /// For a dense accessor whose tensor is missing, sparse, or of another dtype.
