@@ -408,13 +408,13 @@ TEST_CASE("traced functions: a plugin that records nonsense has no body") {
   const char* const reasons[] = {"it calls 'magic' with 1 operands",
                                  "it calls 'add' with 3 operands",
                                  "it calls '' with 1 operands",
-                                 "it uses a value that it was not given",
+                                 "it uses a value that was not passed to it",
                                  "it computes in a type that tensors do not have",
-                                 "it branches on a value that it was not given",
+                                 "it branches on a value that was not passed to it",
                                  "it is not deterministic",
                                  "",
                                  "",
-                                 "it returns a value that it was not given"};
+                                 "it returns a value that was not passed to it"};
   for (std::int32_t lie = 0; lie < 10; ++lie) {
     CAPTURE(lie);
     Liar liar;

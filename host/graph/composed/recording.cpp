@@ -107,7 +107,7 @@ class Recorder {
   tenon_value add(Recording::Step step) {
     const auto next = recording_.inputs + recording_.steps.size();
     for (const auto operand : step.operands)
-      if (operand >= next) refuse("it uses a value that it was not given");
+      if (operand >= next) refuse("it uses a value that was not passed to it");
     auto key = fmt::format("{} {} {:x}", step.operation, static_cast<int>(step.dtype),
                            std::bit_cast<std::uint64_t>(step.number));
     for (const auto operand : step.operands) key += fmt::format(" {}", operand);
@@ -140,7 +140,7 @@ class Recorder {
   }
   bool is_step(tenon_value value, std::string_view operation) const {
     if (value >= recording_.inputs + recording_.steps.size())
-      refuse("it branches on a value that it was not given");
+      refuse("it branches on a value that was not passed to it");
     return value >= recording_.inputs &&
            recording_.steps[value - recording_.inputs].operation == operation;
   }
@@ -187,7 +187,7 @@ class Recorder {
     const PluginCall call(op_, op_.owner, PluginFunction::trace);
     if (op_.table->trace(object_, &raw_) != 0) refuse(buffer_.reason());
     if (raw_.result >= recording_.inputs + recording_.steps.size())
-      refuse("it returns a value that it was not given");
+      refuse("it returns a value that was not passed to it");
     return raw_.result;
   }
 
