@@ -47,7 +47,7 @@ inline constexpr std::uint32_t release_all = 1, final_response = 1;
     (ServerModel*, int* artifact, const char** folder))                                           \
   X(ServerError*, TRITONBACKEND_ModelConfig,                                                      \
     (ServerModel*, std::uint32_t version, ServerMessage**))                                       \
-  X(ServerError*, TRITONBACKEND_ModelAutoCompleteConfig, (ServerModel*, bool* wanted))            \
+  X(ServerError*, TRITONBACKEND_ModelAutoCompleteConfig, (ServerModel*, bool* auto_complete))     \
   X(ServerError*, TRITONBACKEND_ModelSetConfig,                                                   \
     (ServerModel*, std::uint32_t version, ServerMessage*)) /* copies the message */               \
   X(ServerError*, TRITONBACKEND_ModelState, (ServerModel*, void** state))                         \

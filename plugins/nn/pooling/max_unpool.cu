@@ -6,8 +6,8 @@
 
 namespace {
 
-/// If several elements have the same position, the last one counts: last[place] becomes the largest
-/// of their indices.
+/// If several elements have the same position, the last one counts: last[position] becomes the
+/// largest of their indices.
 struct FindLast {
   UnpoolIndices to_output;
   const std::int64_t* indices;
