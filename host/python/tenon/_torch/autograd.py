@@ -68,8 +68,8 @@ class Differentiable(torch.autograd.Function):
         )
         visible = iter(grads)
         every_grad = [None if is_hidden else next(visible) for is_hidden in ctx.hidden]
-        wanted = list(ctx.needs_input_grad[2:])
-        if all(grad is None for grad in every_grad) or not any(wanted):
+        needs_grad = list(ctx.needs_input_grad[2:])
+        if all(grad is None for grad in every_grad) or not any(needs_grad):
             return (None,) * (2 + inputs_count)
         # The host of the forward call: torch may run this on a thread of its own, outside every
         # block.
@@ -77,10 +77,10 @@ class Differentiable(torch.autograd.Function):
         with nullcontext() if same else using(ctx.host):
             made = iter(
                 op.overload_of_backward(
-                    every_grad, list(inputs), list(states), list(outputs), wanted, **ctx.call
+                    every_grad, list(inputs), list(states), list(outputs), needs_grad, **ctx.call
                 )
             )
-        return (None, None, *(next(made) if each else None for each in wanted))
+        return (None, None, *(next(made) if each else None for each in needs_grad))
 
 
 class Once(torch.autograd.Function):
@@ -91,7 +91,7 @@ class Once(torch.autograd.Function):
         ctx: Any,
         op: RegisteredOperator,
         counts: list[int],
-        wanted: list[bool],
+        needs_grad: list[bool],
         named: dict[str, Any],
         *tensors: Tensor | None,
     ) -> tuple[Tensor, ...]:
@@ -99,7 +99,7 @@ class Once(torch.autograd.Function):
         rest = iter(tensors)
         lists = [[next(rest) for _ in range(count)] for count in counts]
         with torch._C._AutoDispatchBelowAutograd():
-            return tuple(op.overload_of_backward(*lists, wanted, **named))
+            return tuple(op.overload_of_backward(*lists, needs_grad, **named))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Any:

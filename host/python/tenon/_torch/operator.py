@@ -155,7 +155,7 @@ class RegisteredOperator:
             for index, tensor in enumerate(call.inputs)
         )
 
-    def inputs_of_elements(self, call: Call, wanted: Sequence[bool]) -> tuple[int, ...]:
+    def inputs_of_elements(self, call: Call, needs_grad: Sequence[bool]) -> tuple[int, ...]:
         """Indices of the inputs whose elements a graph of this call needs."""
         if not self.may_see_elements(call):
             return ()
@@ -163,7 +163,7 @@ class RegisteredOperator:
         return tuple(
             index
             for index, tensor in enumerate(call.inputs)
-            if tensor is not None and not wanted[index] and self._on_cpu[min(index, last)]
+            if tensor is not None and not needs_grad[index] and self._on_cpu[min(index, last)]
         )
 
     def require_results(self, prepared: _core.PreparedCall) -> None:
@@ -279,11 +279,11 @@ class RegisteredOperator:
         inputs: Sequence[Tensor | None],
         states: Sequence[Tensor | None],
         outputs: Sequence[Tensor | None],
-        wanted: Sequence[bool],
+        needs_grad: Sequence[bool],
         *positional: Any,
         **named: Any,
     ) -> list[Tensor]:
-        """The gradients of the inputs that `wanted` selects, in order."""
+        """The gradients of the inputs that `needs_grad` selects, in order."""
         sorted_ = self.sort((), self.by_name(positional, named))
         call = sorted_._replace(inputs=tuple(inputs), states=tuple(states))
         host = self.host
@@ -300,15 +300,15 @@ class RegisteredOperator:
                     arguments,
                     tenon_outputs,
                     [to_tenon(state) for state in states],
-                    list(wanted),
+                    list(needs_grad),
                 )
             else:
                 made = self._gradients.run(
-                    host, call, grads, wanted, self.inputs_of_elements(call, wanted)
+                    host, call, grads, needs_grad, self.inputs_of_elements(call, needs_grad)
                 )
         return [
             torch.zeros_like(tensor) if grad is None else to_torch(grad)
-            for grad, tensor, each in zip(made, inputs, wanted)
+            for grad, tensor, each in zip(made, inputs, needs_grad)
             if each and tensor is not None
         ]
 
@@ -318,13 +318,13 @@ class RegisteredOperator:
         inputs: Sequence[Tensor | None],
         states: Any,
         outputs: Any,
-        wanted: Sequence[bool],
+        needs_grad: Sequence[bool],
         *_: Any,
         **named: Any,
     ) -> list[Tensor]:
         return [
             torch.empty(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
-            for tensor, each in zip(inputs, wanted)
+            for tensor, each in zip(inputs, needs_grad)
             if each and tensor is not None
         ]
 

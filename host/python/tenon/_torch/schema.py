@@ -157,7 +157,8 @@ def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:
 
 
 def backward_schema_of(info: OperatorInfo, name: str) -> str:
-    """The schema of the operator that computes the gradients of the inputs selected by `wanted`."""
+    """The schema of the operator that computes the gradients of the inputs selected by `wanted`,
+    autograd's `needs_input_grad`."""
     tensors = (
         "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
     )
