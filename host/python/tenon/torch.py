@@ -72,10 +72,10 @@ def _name_of_class(cls: type) -> str:
 
 
 def _register_plugins(path: Path, namespace: str, host: _core.Host | None) -> dict[str, Any]:
-    of = host or _core.default_host()
-    of.add_plugins(os.fspath(path))
+    resolved_host = host or _core.default_host()
+    resolved_host.add_plugins(os.fspath(path))
     whole = path.resolve()
-    described = (of.describe(name) for name in of.names())
+    described = (resolved_host.describe(name) for name in resolved_host.names())
     found = [
         each["shortest_name"]
         for each in described

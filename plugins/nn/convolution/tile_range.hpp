@@ -45,26 +45,26 @@ class TileRange {
     windows = {std::min(windows.rows, region.rows - 2),
                std::min(windows.columns, region.columns - 2)};
     std::vector<Bits> maximum(static_cast<std::size_t>(region.rows * region.columns));
-    Bits least = 0, most = 0;
+    Bits min_bits = 0, max_bits = 0;
     tenon::wide([&, to = maximum.data()] {
       read(data, image, region, to);
       read_columns(region, to);
-      least = most = to[0];
+      min_bits = max_bits = to[0];
       for (std::int64_t y = 0; y < windows.rows; ++y)
-        extend(to + y * region.columns, windows.columns, least, most);
+        extend(to + y * region.columns, windows.columns, min_bits, max_bits);
     });
-    std::vector<std::int64_t> uneven;
-    if (is_even(least, most)) return uneven;
-    const auto across = (region.columns - 2) / side;
-    for (std::int64_t tile = 0; tile < across * ((region.rows - 2) / side); ++tile) {
-      const auto top = tile / across * side, left = tile % across * side;
+    std::vector<std::int64_t> uneven_indices;
+    if (is_even(min_bits, max_bits)) return uneven_indices;
+    const auto across = (region.columns - 2) / tile_side;
+    for (std::int64_t tile = 0; tile < across * ((region.rows - 2) / tile_side); ++tile) {
+      const auto top = tile / across * tile_side, left = tile % across * tile_side;
       const Bits* const first = maximum.data() + top * region.columns + left;
       Bits low = *first, high = *first;
-      for (std::int64_t y = 0; y < std::min(side, windows.rows - top); ++y)
-        extend(first + y * region.columns, std::min(side, windows.columns - left), low, high);
-      if (!is_even(low, high)) uneven.push_back(tile);
+      for (std::int64_t y = 0; y < std::min(tile_side, windows.rows - top); ++y)
+        extend(first + y * region.columns, std::min(tile_side, windows.columns - left), low, high);
+      if (!is_even(low, high)) uneven_indices.push_back(tile);
     }
-    return uneven;
+    return uneven_indices;
   }
 
  private:
@@ -72,21 +72,21 @@ class TileRange {
   typedef Bits Sixteen __attribute__((vector_size(64)));
   typedef Bits Eight __attribute__((vector_size(32)));
   typedef Bits Four __attribute__((vector_size(16)));
-  static constexpr std::int64_t side = 4;
-  static constexpr float apart = 16, tiny = 0x1p-96f;
+  static constexpr std::int64_t tile_side = 4;
+  static constexpr float max_ratio = 16, tiny = 0x1p-96f;
 
   /// Whether windows with these smallest and largest maxima may share a tile.
-  bool is_even(Bits least, Bits most) const {
-    const auto low = tenon::bits_as<float>(least), high = tenon::bits_as<float>(most);
-    return high <= apart * low && high < end_ && (high == 0 || high >= tiny);
+  bool is_even(Bits min_bits, Bits max_bits) const {
+    const auto low = tenon::bits_as<float>(min_bits), high = tenon::bits_as<float>(max_bits);
+    return high <= max_ratio * low && high < end_ && (high == 0 || high >= tiny);
   }
 
-  [[gnu::always_inline]] static void extend(const Bits* from, std::int64_t count, Bits& least,
-                                            Bits& most) {
-    Bits low = least, high = most;
+  [[gnu::always_inline]] static void extend(const Bits* from, std::int64_t count, Bits& min_bits,
+                                            Bits& max_bits) {
+    Bits low = min_bits, high = max_bits;
     for (std::int64_t i = 0; i < count; ++i)
       low = std::min(low, from[i]), high = std::max(high, from[i]);
-    least = low, most = high;
+    min_bits = low, max_bits = high;
   }
 
   /// The largest magnitude among the channels of each element.

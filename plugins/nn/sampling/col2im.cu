@@ -8,30 +8,30 @@ namespace {
 
 template <class T>
 struct SumBlocks {
-  BlocksOfImage blocks;
+  BlocksOfImage geometry;
   const T* data;
   T* output;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const T* const columns = data + i / blocks.image_size * blocks.columns();
+    const T* const columns = data + i / geometry.image_size * geometry.columns();
     Wide<T> sum = 0;
-    for (std::int64_t e = 0; e < blocks.elements; ++e)
-      if (const auto b = blocks.block_at(e, i % blocks.image_size); b >= 0)
-        sum += static_cast<Wide<T>>(columns[e * blocks.blocks + b]);
+    for (std::int64_t e = 0; e < geometry.elements; ++e)
+      if (const auto b = geometry.block_at(e, i % geometry.image_size); b >= 0)
+        sum += static_cast<Wide<T>>(columns[e * geometry.blocks + b]);
     output[i] = T(sum);
   }
 };
 
 template <class T>
 struct TakeBlocks {
-  BlocksOfImage blocks;
+  BlocksOfImage geometry;
   const T* dy;
   T* dx;
 
   TENON_FN void operator()(std::int64_t i) const {
-    const auto column = i % blocks.columns(),
-               at = blocks.image_index(column / blocks.blocks, column % blocks.blocks);
-    dx[i] = at < 0 ? T(0.0f) : dy[i / blocks.columns() * blocks.image_size + at];
+    const auto column = i % geometry.columns(),
+               at = geometry.image_index(column / geometry.blocks, column % geometry.blocks);
+    dx[i] = at < 0 ? T(0.0f) : dy[i / geometry.columns() * geometry.image_size + at];
   }
 };
 

@@ -151,17 +151,17 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
       T* const output = call.output<T>(0).data();
-      const auto blocks = blocks_of(call);
-      call.parallel_for(planes_of(call, blocks), 1, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Wide<T>> sums(static_cast<std::size_t>(blocks.image_size));
+      const auto geometry = blocks_of(call);
+      call.parallel_for(planes_of(call, geometry), 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Wide<T>> sums(static_cast<std::size_t>(geometry.image_size));
         for (auto plane = begin; plane < end; ++plane) {
           std::fill(sums.begin(), sums.end(), Wide<T>(0));
-          const T* const from = data + plane * blocks.columns();
-          each(blocks, [&](std::int64_t column, std::int64_t at) {
+          const T* const from = data + plane * geometry.columns();
+          each(geometry, [&](std::int64_t column, std::int64_t at) {
             sums[static_cast<std::size_t>(at)] += static_cast<Wide<T>>(from[column]);
           });
-          for (std::int64_t i = 0; i < blocks.image_size; ++i)
-            output[plane * blocks.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
+          for (std::int64_t i = 0; i < geometry.image_size; ++i)
+            output[plane * geometry.image_size + i] = T(sums[static_cast<std::size_t>(i)]);
         }
       });
     });
@@ -172,12 +172,12 @@ struct Col2im : tenon::Operator {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const dy = call.output_grad<T>(0).data();
       T* const dx = call.input_grad<T>(0).data();
-      const auto blocks = blocks_of(call);
-      call.parallel_for(planes_of(call, blocks), 1, [&](std::int64_t begin, std::int64_t end) {
+      const auto geometry = blocks_of(call);
+      call.parallel_for(planes_of(call, geometry), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto plane = begin; plane < end; ++plane) {
-          std::fill_n(dx + plane * blocks.columns(), blocks.columns(), T(0));
-          each(blocks, [&](std::int64_t column, std::int64_t at) {
-            dx[plane * blocks.columns() + column] = dy[plane * blocks.image_size + at];
+          std::fill_n(dx + plane * geometry.columns(), geometry.columns(), T(0));
+          each(geometry, [&](std::int64_t column, std::int64_t at) {
+            dx[plane * geometry.columns() + column] = dy[plane * geometry.image_size + at];
           });
         }
       });
@@ -207,32 +207,32 @@ struct Col2im : tenon::Operator {
       return list(view.data(), view.size());
     };
     const auto image = read("sizes", size), block = read("kernels", kernel);
-    BlocksOfImage blocks{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
+    BlocksOfImage geometry{static_cast<int>(image.size()), {}, {}, {}, {}, {}, {}, 1, 1, 1};
     for (std::size_t i = 0; i < image.size(); ++i) {
-      blocks.image[i] = image[i], blocks.block[i] = block[i],
-      blocks.block_counts[i] = block_count(image, block, i);
-      blocks.stride[i] = number(stride, i, 1), blocks.pad[i] = number(pad, i, 0),
-      blocks.dilate[i] = number(dilate, i, 1);
-      blocks.image_size *= image[i], blocks.elements *= block[i],
-          blocks.blocks *= blocks.block_counts[i];
+      geometry.image[i] = image[i], geometry.block[i] = block[i],
+      geometry.block_counts[i] = block_count(image, block, i);
+      geometry.stride[i] = number(stride, i, 1), geometry.pad[i] = number(pad, i, 0),
+      geometry.dilate[i] = number(dilate, i, 1);
+      geometry.image_size *= image[i], geometry.elements *= block[i],
+          geometry.blocks *= geometry.block_counts[i];
     }
-    return blocks;
+    return geometry;
   }
 
  private:
   /// The number of planes of all samples and channels.
-  static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& blocks) {
+  static std::int64_t planes_of(const tenon::Call& call, const BlocksOfImage& geometry) {
     const auto data = call.input_type(0).shape;
-    return data[0] * (data[1] / blocks.elements);
+    return data[0] * (data[1] / geometry.elements);
   }
 
   /// Calls body(index in the columns of one channel, index in the image) for all elements that are
   /// not padding.
   template <class Body>
-  static void each(const BlocksOfImage& blocks, const Body& body) {
-    for (std::int64_t element = 0; element < blocks.elements; ++element)
-      for (std::int64_t block = 0; block < blocks.blocks; ++block)
-        if (const auto at = blocks.image_index(element, block); at >= 0)
-          body(element * blocks.blocks + block, at);
+  static void each(const BlocksOfImage& geometry, const Body& body) {
+    for (std::int64_t element = 0; element < geometry.elements; ++element)
+      for (std::int64_t block = 0; block < geometry.blocks; ++block)
+        if (const auto at = geometry.image_index(element, block); at >= 0)
+          body(element * geometry.blocks + block, at);
   }
 };

@@ -128,8 +128,8 @@ def _example(example: dict[str, Any]) -> str:
 def _calls_of_names(manifest: dict[str, Any]) -> list[str]:
     lines = []
     conditions = manifest.get("conditions", [])
-    for of in ("inplace", "backward_inplace", "linear"):
-        lines += [_call(of, *names) for names in manifest.get(of, [])]
+    for key in ("inplace", "backward_inplace", "linear"):
+        lines += [_call(key, *names) for names in manifest.get(key, [])]
     sometimes = {
         name
         for condition in conditions

@@ -177,24 +177,24 @@ class Param:
 class Conditional:
     """The result of op.inplace(), op.backward_inplace(), op.backward_reads() and op.linear()."""
 
-    def __init__(self, op: Describer, of: str, names: list[Any]) -> None:
-        self._op, self._of, self._names = op, of, names
+    def __init__(self, op: Describer, declaration: str, names: list[Any]) -> None:
+        self._op, self._declaration, self._names = op, declaration, names
 
     def when(self, param: str, *values: Any) -> None:
         """The declaration holds only while the parameter has one of these values."""
         for names in self._names:
             self._op._conditions.append(
                 {
-                    "of": self._of,
+                    "of": self._declaration,
                     "names": [names] if isinstance(names, str) else list(names),
                     "param": param,
                     "values": list(values),
                 }
             )
             if (
-                self._of != "backward_reads"
+                self._declaration != "backward_reads"
             ):  # as in the SDK, conditional entries are not in the list
-                self._op._pairs[self._of].remove(names)
+                self._op._pairs[self._declaration].remove(names)
 
 
 class Describer(Versions):
@@ -289,9 +289,9 @@ class Describer(Versions):
         self._params.append(Param(entry))
         return self._params[-1]
 
-    def _pair(self, of: str, names: list[str]) -> Conditional:
-        self._pairs[of].append(names)
-        return Conditional(self, of, [names])
+    def _pair(self, declaration: str, names: list[str]) -> Conditional:
+        self._pairs[declaration].append(names)
+        return Conditional(self, declaration, [names])
 
     def inplace(self, input: str, output: str) -> Conditional:
         """The output may use the input's memory."""

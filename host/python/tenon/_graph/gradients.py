@@ -334,7 +334,10 @@ class _Differentiated:
         return (
             value,
             more,
-            [zero(of) if gradient is None else gradient for gradient, of in zip(found, wrt)],
+            [
+                zero(variable) if gradient is None else gradient
+                for gradient, variable in zip(found, wrt)
+            ],
         )
 
     def _split(self, returned: Any) -> tuple[Value, Any]:

@@ -392,7 +392,7 @@ def load(
     Raises FileError for an invalid file, PluginError with all missing operators, and UsageError for
     options that do not fit.
     """
-    of = host or _core.default_host()
+    resolved_host = host or _core.default_host()
     text = path_text(path)
     packed = _core.is_pack(text)
     if trust is not None and not packed:
@@ -411,19 +411,28 @@ def load(
         if unfit := [name for name, value in onnx_options.items() if value]:
             raise UsageError(f"{unfit[0]}= is for ONNX models only, and {text} is not one")
         if packed:
-            return Graph(of, _handle=_core.load_pack(of, text, trust or "", verify))
-        return Graph(of, _handle=_core.load_graph(of, text, verify))
+            return Graph(
+                resolved_host, _handle=_core.load_pack(resolved_host, text, trust or "", verify)
+            )
+        return Graph(resolved_host, _handle=_core.load_graph(resolved_host, text, verify))
     constants = {name: to_tensor(value) for name, value in (fix or {}).items()}
     body = functions == "body"
     made, notes = _core.load_onnx(
-        of, text, dict(shape or {}), constants, dict(map or {}), body, keep_unknown, trust_links
+        resolved_host,
+        text,
+        dict(shape or {}),
+        constants,
+        dict(map or {}),
+        body,
+        keep_unknown,
+        trust_links,
     )
     for note in notes:
         if (
             " is named " in note or " has the same name" in note or " cannot be used: " in note
         ):  # the others were requested
             say("warning", note)
-    return Graph(of, _handle=made)
+    return Graph(resolved_host, _handle=made)
 
 
 @plainly
@@ -431,10 +440,12 @@ def from_json(
     text: str, *, folder: str | os.PathLike[str] = "", host: _core.Host | None = None
 ) -> Graph:
     """A graph from the text of a graph.json file. `folder` contains its .npy files."""
-    of = host or _core.default_host()
-    return Graph(of, _handle=_core.graph_from_json(of, text, path_text(folder)))
+    resolved_host = host or _core.default_host()
+    return Graph(
+        resolved_host, _handle=_core.graph_from_json(resolved_host, text, path_text(folder))
+    )
 
 
 def _from_bytes(data: bytes) -> Graph:
-    of = _core.default_host()
-    return Graph(of, _handle=_core.graph_from_bytes(of, data))
+    resolved_host = _core.default_host()
+    return Graph(resolved_host, _handle=_core.graph_from_bytes(resolved_host, data))

@@ -49,22 +49,25 @@ def find(name: str, host: _core.Host | None) -> _core.Operator:
             f"there is no operator {name!a}",
             "operator names consist of letters, digits, '_' and '.'",
         )
-    of = host or _core.default_host()
-    if "." not in name and name.endswith("_") and name not in _names(of):
+    resolved_host = host or _core.default_host()
+    if "." not in name and name.endswith("_") and name not in _names(resolved_host):
         bare = name[:-1]
         if _core.python_name(bare) == name:
             name = bare
-    of.describe(name)
+    resolved_host.describe(name)
     return _core.Operator(name, host)
 
 
 def lookup(name: str, host: _core.Host | None) -> Any:
-    of = host or _core.default_host()
+    resolved_host = host or _core.default_host()
     try:
         return find(name, host)
     except ImportError as error:
         start = name + "."
-        if any(of.describe(each)["full_name"].startswith(start) for each in _names(of)):
+        if any(
+            resolved_host.describe(each)["full_name"].startswith(start)
+            for each in _names(resolved_host)
+        ):
             return Space(name, host)
         text = _with_hint(error)
     raise AttributeError(text)

@@ -25,9 +25,11 @@ def add_gradients(
     totals: dict[str, Value] = {}
     for name, output in outputs.items():
         seed = graph.input(name, output.dtype, output.shape)
-        for of, made in zip(wrt, graph.gradient(output, list(wrt.values()), seed=seed)):
+        for target, made in zip(wrt, graph.gradient(output, list(wrt.values()), seed=seed)):
             if made is not None:
-                totals[of] = made if of not in totals else graph.ops.add(totals[of], made)
+                totals[target] = (
+                    made if target not in totals else graph.ops.add(totals[target], made)
+                )
     return totals
 
 

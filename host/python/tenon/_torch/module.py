@@ -258,31 +258,42 @@ class GraphCall(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, of: GraphModule, training: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
-        names = [*of._inputs, *of._parameter_names]
-        ctx.of, ctx.training, ctx.names, ctx.step = of, training, names, of._step
-        ctx.states = {name: state.detach().clone() for name, state in of._states().items()}
+    def forward(
+        ctx: Any, graph_module: GraphModule, training: bool, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        names = [*graph_module._inputs, *graph_module._parameter_names]
+        ctx.graph_module, ctx.training, ctx.names, ctx.step = (
+            graph_module,
+            training,
+            names,
+            graph_module._step,
+        )
+        ctx.states = {
+            name: state.detach().clone() for name, state in graph_module._states().items()
+        }
         ctx.device = next((tensor.device for tensor in tensors), torch.device("cpu"))
-        with of._session(
+        with graph_module._session(
             "forward", lambda graph: None, ctx.states, training, ctx.device
         ) as session:
-            made = session.run(dict(zip(names, tensors)), of._outputs, of._step)
+            made = session.run(dict(zip(names, tensors)), graph_module._outputs, graph_module._step)
             if training:
-                of._step += 1
-                for name, state in of._states().items():
+                graph_module._step += 1
+                for name, state in graph_module._states().items():
                     state.copy_(to_torch(session.state(name)))
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        outputs = tuple(to_torch(made[name]) for name in of._outputs)
+        outputs = tuple(to_torch(made[name]) for name in graph_module._outputs)
         ctx.mark_non_differentiable(*(tensor for tensor in outputs if not has_gradient(tensor)))
         return outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        of: GraphModule = ctx.of
+        graph_module: GraphModule = ctx.graph_module
         requested = [name for name, each in zip(ctx.names, ctx.needs_input_grad[2:]) if each]
-        present = {name: grad for name, grad in zip(of._outputs, grads) if grad is not None}
+        present = {
+            name: grad for name, grad in zip(graph_module._outputs, grads) if grad is not None
+        }
         if not requested or not present:
             return (None,) * (2 + len(ctx.names))
         words = {name: f"__d_{name}" for name in requested}
@@ -301,7 +312,9 @@ class GraphCall(torch.autograd.Function):
         inputs = dict(zip(ctx.names, ctx.saved_tensors)) | {
             seeds[name]: grad for name, grad in present.items()
         }
-        with of._session(key, differentiate, ctx.states, ctx.training, ctx.device) as session:
+        with graph_module._session(
+            key, differentiate, ctx.states, ctx.training, ctx.device
+        ) as session:
             reached = [words[name] for name in requested if words[name] in session.outputs]
             made = session.run(inputs, reached, ctx.step) if reached else {}
         grads_by_name = {
