@@ -46,7 +46,7 @@ struct AllGather : Collective {
     if (group.size == 1) return;
     const auto owners = tenon::MicroBatchOwners::even(group.size, group.size);
     const comm::TreePlan plan(owners, group.size, group.rank, 0);
-    const auto wait = patience(call);
+    const auto wait = wait_options(call);
     comm::gather(plan, group.rank, static_cast<std::int64_t>(size),
                  [&](std::span<const comm::Message> messages) {
                    send_messages(group, messages, y, nullptr, 1,

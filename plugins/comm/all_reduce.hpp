@@ -127,7 +127,7 @@ struct AllReduce : Collective {
   /// the rest of its vector is unspecified.
   void reduce(const tenon::Call& call, const Memory& memory, const Group& group,
               const Vector& vector, Gets gets = Gets::all) const {
-    auto wait = patience(call);
+    auto wait = wait_options(call);
     wait.sleeps = background;
     const auto dtype = vector.dtype;
     auto *const y = vector.elements, *const scratch = vector.scratch;

@@ -48,6 +48,6 @@ struct AllToAll : Collective {
       else
         transfers.push_back({other, x + at, chunk, y + at, chunk});
     }
-    group.exchange(transfers, tag_of({4, static_cast<std::int64_t>(chunk)}), patience(call));
+    group.exchange(transfers, tag_of({4, static_cast<std::int64_t>(chunk)}), wait_options(call));
   }
 };

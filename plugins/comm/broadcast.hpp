@@ -55,7 +55,7 @@ struct Broadcast : Collective {
     if (self == split) transfer = {rank(begin), nullptr, 0, y, size};
     if (self == begin || self == split)
       group.exchange(std::span(&transfer, 1), tag_of({3, static_cast<std::int64_t>(size), root}),
-                     patience(call));
+                     wait_options(call));
     self < split ? send_on(call, group, y, size, root_rank, self, begin, split)
                  : send_on(call, group, y, size, root_rank, self, split, end);
   }

@@ -45,7 +45,7 @@ struct Collective : tenon::Operator {
     return {peers, peers.rank() / size * size, 1, size, peers.rank() % size};
   }
 
-  Patience patience(const tenon::Call& call) const {
+  WaitOptions wait_options(const tenon::Call& call) const {
     return {timeout, [&call] { return call.cancelled(); }};
   }
 
@@ -62,7 +62,7 @@ struct Collective : tenon::Operator {
   /// memory.
   static void send_messages(const Group& group, std::span<const comm::Message> messages,
                             std::byte* vector, std::byte* scratch, std::size_t size, int tag,
-                            const Patience& patience) {
+                            const WaitOptions& wait_options) {
     std::vector<Transfer> transfers;
     for (const auto& message : messages)
       transfers.push_back({message.peer, vector + static_cast<std::size_t>(message.send) * size,
@@ -70,7 +70,7 @@ struct Collective : tenon::Operator {
                            (message.into_scratch ? scratch : vector) +
                                static_cast<std::size_t>(message.receive) * size,
                            static_cast<std::size_t>(message.receive_count) * size});
-    group.exchange(transfers, tag, patience);
+    group.exchange(transfers, tag, wait_options);
   }
 
   /// Returns the rank that a parameter names. A process without a launcher is always rank 0.
@@ -109,12 +109,12 @@ class SingleProcess : public Peers {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   void exchange(std::span<const Transfer> transfers, int,
-                const Patience&) override {  // a transfer to itself
+                const WaitOptions&) override {  // a transfer to itself
     for (const auto& transfer : transfers)
       if (transfer.in_bytes > 0)
         std::memcpy(transfer.in, transfer.out, std::min(transfer.in_bytes, transfer.out_bytes));
   }
-  bool reduce(void*, std::int64_t, tenon::DType, Reduction, const Patience&) override {
+  bool reduce(void*, std::int64_t, tenon::DType, Reduction, const WaitOptions&) override {
     return true;
   }
 

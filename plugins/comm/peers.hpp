@@ -17,7 +17,7 @@ struct Transfer {
 };
 
 /// How long to wait, and whether the user cancelled.
-struct Patience {
+struct WaitOptions {
   double seconds = 0;
   std::function<bool()> cancelled;
   bool sleeps =
@@ -35,11 +35,12 @@ class Peers {
   /// Performs all transfers; those between a pair of ranks arrive in order. Both sides pass the
   /// same `tag`, from 0 to 32767: a message with another tag belongs to another call. Throws
   /// tenon::Error with the rank that did not respond.
-  virtual void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) = 0;
+  virtual void exchange(std::span<const Transfer> transfers, int tag,
+                        const WaitOptions& wait_options) = 0;
   /// In-place all-reduce of the whole group by the communication library; false if it does not
   /// support the dtype or reduction.
   virtual bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
-                      const Patience& patience) = 0;
+                      const WaitOptions& wait_options) = 0;
 };
 
 /// A subset of the processes: `size` ranks from `first`, `step` apart.
@@ -48,8 +49,8 @@ struct Group {
   int first = 0, step = 1, size = 1, rank = 0;
 
   bool is_whole() const { return size == peers.size(); }
-  void exchange(std::span<Transfer> transfers, int tag, const Patience& patience) const {
+  void exchange(std::span<Transfer> transfers, int tag, const WaitOptions& wait_options) const {
     for (auto& transfer : transfers) transfer.peer = first + transfer.peer * step;
-    if (!transfers.empty()) peers.exchange(transfers, tag, patience);
+    if (!transfers.empty()) peers.exchange(transfers, tag, wait_options);
   }
 };

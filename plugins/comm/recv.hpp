@@ -41,6 +41,6 @@ struct Recv : Collective {
       throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot receive from itself");
     const Transfer transfer{peer, nullptr, 0, bytes::output(call, 0), size};
     peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}),
-                   patience(call));
+                   wait_options(call));
   }
 };

@@ -43,6 +43,6 @@ struct Send : Collective {
       throw tenon::Error(tenon::ErrorKind::parameter, "rank ", peer, " cannot send to itself");
     const Transfer transfer{peer, bytes::output(call, 0), size, nullptr, 0};
     peers.exchange(std::span(&transfer, 1), tag_of({5, static_cast<std::int64_t>(size)}),
-                   patience(call));
+                   wait_options(call));
   }
 };

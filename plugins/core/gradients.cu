@@ -22,7 +22,7 @@ struct AddElements {
 
 /// 1 for each stored row that `other` does not store.
 template <class T>
-struct NotIn {
+struct IsMissingIn {
   tenon::RowSparse<const T> own, other;
 
   TENON_FN std::int64_t operator()(std::int64_t row) const {
@@ -96,7 +96,8 @@ struct SumGradientsCuda : tenon::detail::SumGradients {
       const tenon::gpu::Scratch<std::int64_t> scratch(
           call, right.rows + 1 + tenon::gpu::scan_scratch(right.rows));
       auto* const offsets = scratch.data();
-      tenon::gpu::scan(call, right.rows, NotIn<T>{right, left}, offsets, offsets + right.rows + 1);
+      tenon::gpu::scan(call, right.rows, IsMissingIn<T>{right, left}, offsets,
+                       offsets + right.rows + 1);
       const auto out = call.allocate_row_sparse<T>(
           0, left.rows + tenon::gpu::wait_for(call, offsets + right.rows));
       for_each_row(call, left.rows, left.row_size, MergeLeft<T>{left, right, out, offsets});

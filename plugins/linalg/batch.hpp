@@ -61,7 +61,7 @@ inline std::vector<Term> terms(const std::vector<std::int64_t>& result,
 }
 
 /// Returns the products with left and right swapped.
-inline std::vector<Term> turned(std::vector<Term> terms) {
+inline std::vector<Term> swapped(std::vector<Term> terms) {
   for (auto& term : terms) std::swap(term.left, term.right);
   return terms;
 }

@@ -152,9 +152,9 @@ class Library {
     device_ = -1;  // the cache is invalid until all descriptors exist
     describe(product, Layout::of(product));
     const T one = 1, beta = product.add ? 1 : 0;
-    require(functions().cusparseSpMM_bufferSize(handle(call), plain, turn_, &one, matrix_.get(),
-                                                right_.get(), &beta, out_.get(), type<T>, algorithm,
-                                                &bytes_));
+    require(functions().cusparseSpMM_bufferSize(handle(call), plain, operation_, &one,
+                                                matrix_.get(), right_.get(), &beta, out_.get(),
+                                                type<T>, algorithm, &bytes_));
     sizes_ = sizes;
     device_ = device;
     return bytes_;
@@ -170,8 +170,8 @@ class Library {
     require(functions().cusparseDnMatSetValues(right_.get(), unread(product.right.data)));
     require(functions().cusparseDnMatSetValues(out_.get(), product.out.data));
     const T one = 1, beta = product.add ? 1 : 0;
-    require(functions().cusparseSpMM(handle(call), plain, turn_, &one, matrix_.get(), right_.get(),
-                                     &beta, out_.get(), type<T>, algorithm, scratch));
+    require(functions().cusparseSpMM(handle(call), plain, operation_, &one, matrix_.get(),
+                                     right_.get(), &beta, out_.get(), type<T>, algorithm, scratch));
   }
 
  private:
@@ -218,7 +218,7 @@ class Library {
     matrix_.reset(matrix);
     auto rows = product.matrix.columns, columns = product.columns;
     if (layout.transposed) std::swap(rows, columns);
-    turn_ = layout.transposed ? CUSPARSE_OPERATION_TRANSPOSE : plain;
+    operation_ = layout.transposed ? CUSPARSE_OPERATION_TRANSPOSE : plain;
     const auto order = layout.by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
     right_ = dense(rows, columns, layout.right, unread(product.right.data), type<T>, order);
     out_ =
@@ -234,7 +234,7 @@ class Library {
   }
 
   Sizes sizes_;
-  cusparseOperation_t turn_ = plain;
+  cusparseOperation_t operation_ = plain;
   int device_ = -1;
   std::size_t bytes_ = 0;
   Owned<cusparseSpMatDescr_t> matrix_;

@@ -56,7 +56,7 @@ void sum_products(const tenon::Call& call, const Results<float>& results, std::i
           .algorithm == product::OperandOrder::swapped)
     return sum_products<Arithmetic>(call,
                                     {results.data, results.count, 1, results.rows, results.write},
-                                    depth, turned(terms), right.transpose(), left.transpose());
+                                    depth, swapped(terms), right.transpose(), left.transpose());
   const product::Size size{results.rows, results.columns, depth};
   const Arithmetic arithmetic(size);
   const auto step = arithmetic.packed_size();

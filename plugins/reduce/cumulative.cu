@@ -78,7 +78,7 @@ struct ProductsBack {
 
 /// dy times the product of the other elements, as in Prod::backward().
 template <class T>
-struct OthersBack {
+struct ProductOfOthersBackward {
   FoldSpace space;
   const T *x, *dy;
   T* dx;
@@ -214,8 +214,8 @@ struct ProdCuda : Prod {
     tenon::visit<tenon::Types{tenon::f32, tenon::f64}>(type.dtype, [&]<class T>() {
       tenon::gpu::for_each(
           call, space.results.count(),
-          OthersBack<T>{space, call.input<T>(0).data(), call.output_grad<T>(0).data(),
-                        call.input_grad<T>(0).data()});
+          ProductOfOthersBackward<T>{space, call.input<T>(0).data(), call.output_grad<T>(0).data(),
+                                     call.input_grad<T>(0).data()});
     });
   }
 };

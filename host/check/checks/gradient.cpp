@@ -49,15 +49,15 @@ class GradientCheck {
     const auto& samples = find_samples(checked_, dtype, TestInputKind::ordinary);
     refusals_.add(samples.refusals);
     found_ = found_ || !samples.found.empty();
-    std::size_t turn = 0;
+    std::size_t tested = 0;
     for (const auto& sample : samples.found)
       for (const auto output : outputs_with_gradient(sample, dtype)) {
         any_ = true;
-        if (turn == effort.outputs || !is_small(sample)) continue;
+        if (tested == effort.outputs || !is_small(sample)) continue;
         const auto accepted = accepted_by_kernel(checked_, sample, refusals_);
         if (!accepted) continue;
-        if (auto fault = test(*accepted, output, turn, effort); !fault.empty()) return fault;
-        ++turn;
+        if (auto fault = test(*accepted, output, tested, effort); !fault.empty()) return fault;
+        ++tested;
       }
     return {};
   }
@@ -96,13 +96,13 @@ class GradientCheck {
     return outputs;
   }
 
-  std::string test(const TestInput& sample, std::uint32_t output, std::size_t turn,
+  std::string test(const TestInput& sample, std::uint32_t output, std::size_t tested,
                    const Effort& effort) {
-    const bool thorough = turn < effort.thorough;
+    const bool thorough = tested < effort.thorough;
     std::optional<Differences> differences;
     bool compared = false;
     for (std::size_t i = 0; i < std::size(all_input_numbers); ++i) {
-      if (!thorough && i != 1 && i != turn % std::size(all_input_numbers)) continue;
+      if (!thorough && i != 1 && i != tested % std::size(all_input_numbers)) continue;
       const auto description = describe_numbers(all_input_numbers[i]);
       report_call(*checked_.op.info, sample, description);
       if (!differences) differences.emplace(host_, checked_, sample, output, order_);

@@ -110,9 +110,9 @@ std::vector<tenon_type> patterns_in(const std::string& refusal) {
 }
 
 /// All candidates that fit a pattern of known rank; at least one.
-std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std::size_t turn) {
+std::vector<Shape> candidates(const Shape& first, const tenon_type& pattern, std::size_t round) {
   auto shapes = candidate_shapes(first);
-  std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(turn % shapes.size()),
+  std::rotate(shapes.begin(), shapes.begin() + static_cast<std::ptrdiff_t>(round % shapes.size()),
               shapes.end());
   if (pattern.rank < 0) return shapes;
   std::vector<Shape> fitting;
@@ -180,26 +180,26 @@ std::vector<Connected> connection_choices(const OperatorInfo& info) {
 }
 
 std::optional<TestInput> InputSearch::find(const Shape& first, const Connected& connected,
-                                           std::size_t turn, const FixedInputs& fixed) {
+                                           std::size_t round, const FixedInputs& fixed) {
   tries_ = 0;
-  auto types = start(connected, turn, fixed);
+  auto types = start(connected, round, fixed);
   TestInput found;
   if (types.inputs.empty() || fixed.contains(0)) {
     if (complete(
             types.inputs.empty() || types.inputs[0].rank < 0 ? first : shape_of(types.inputs[0]),
-            turn, types, 0, found))
+            round, types, 0, found))
       return found;
     return std::nullopt;
   }
   for (const auto& shape : shapes_like(first, types)) {
     auto some = types;
     set_shape(some.inputs[0], shape);
-    if (complete(shape, turn, std::move(some), 0, found)) return found;
+    if (complete(shape, round, std::move(some), 0, found)) return found;
   }
   // for operators whose infer() rejects unknown types
   for (std::size_t i = 0; i < types.inputs.size(); ++i)
     if (types.inputs[i].rank < 0) set_shape(types.inputs[i], first);
-  if (complete(first, turn, types, 0, found)) return found;
+  if (complete(first, round, types, 0, found)) return found;
   return std::nullopt;
 }
 
@@ -209,13 +209,13 @@ void InputSearch::infer(CallTypes& types) const {
   call_.infer(types);
 }
 
-CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
+CallTypes InputSearch::start(const Connected& connected, std::size_t round,
                              const FixedInputs& fixed) {
   CallTypes types;
   const auto& info = call_.info();
   // number of tensors of a variadic input after the first
   static constexpr std::size_t extra_variadic[] = {1, 1, 0, 2};
-  auto count = info.inputs.size() + (info.variadic() ? extra_variadic[turn % 4] : 0);
+  auto count = info.inputs.size() + (info.variadic() ? extra_variadic[round % 4] : 0);
   for (const auto& [slot, input] : fixed) count = std::max(count, slot + 1);
   if (!fixed.empty() && info.variadic() && fixed.rbegin()->first + 1 >= info.inputs.size())
     count = fixed.rbegin()->first + 1;
@@ -229,7 +229,7 @@ CallTypes InputSearch::start(const Connected& connected, std::size_t turn,
       for (unsigned dtype = 0; dtype < TENON_DTYPE_COUNT; ++dtype)
         if (allows(*declared.types, static_cast<DType>(dtype)))
           own.push_back(static_cast<std::uint8_t>(dtype));
-      type.dtype = own[turn % own.size()];
+      type.dtype = own[round % own.size()];
     }
     const auto found = fixed.find(i);
     type.present = found != fixed.end() || connected[declared_input(info, i)];
@@ -286,7 +286,7 @@ std::vector<Shape> InputSearch::shapes_like(const Shape& first, const CallTypes&
   return distinct;
 }
 
-bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
+bool InputSearch::complete(const Shape& first, std::size_t round, CallTypes types, int accepted,
                            TestInput& found) {
   if (is_exhausted()) return false;
   ++tries_;
@@ -313,7 +313,7 @@ bool InputSearch::complete(const Shape& first, std::size_t turn, CallTypes types
     if (refusal.empty()) refusal = refusal_;
     return false;
   };
-  for (const auto& shape : candidates(first, *open, turn))
+  for (const auto& shape : candidates(first, *open, round))
     if (try_shape(shape)) return true;
   for (const auto& pattern : patterns_in(refusal))
     for (const auto& shape : candidates(first, pattern, 0))

@@ -39,17 +39,17 @@ class InputSearch {
         sizes_(sizes_in(call.info(), attributes)),
         refusals_(refusals) {}
 
-  /// The first input has this shape if infer() allows it, else a similar one. The turn varies which
-  /// shapes of the other inputs are tried first, and the dtypes of inputs with individually
+  /// The first input has this shape if infer() allows it, else a similar one. The round varies the
+  /// order in which shapes of the other inputs are tried, and the dtypes of inputs with individually
   /// declared dtypes.
-  std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t turn,
+  std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t round,
                                 const FixedInputs& fixed = {});
 
  private:
   void infer(CallTypes& types) const;
-  CallTypes start(const Connected& connected, std::size_t turn, const FixedInputs& fixed);
+  CallTypes start(const Connected& connected, std::size_t round, const FixedInputs& fixed);
   std::vector<Shape> shapes_like(const Shape& first, const CallTypes& types);
-  bool complete(const Shape& first, std::size_t turn, CallTypes types, int accepted,
+  bool complete(const Shape& first, std::size_t round, CallTypes types, int accepted,
                 TestInput& found);
   bool provide_elements(const Shape& first, const CallTypes& types, int accepted, TestInput& found);
   bool finish(const CallTypes& types, TestInput& found);

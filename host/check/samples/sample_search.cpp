@@ -118,12 +118,12 @@ TestInputs SampleSearch::all() {
       find_fixed(base.parameters, base.fixed);
     base.found = with_shapes(base.parameters);
   }
-  add_turn(found, 0);
+  add_round(found, 0);
   std::size_t varied = 0;
   for (const auto& base : found)
     if ((!base.found.empty() || !result_.found.empty()) && varied++ < max_bases) vary(base);
-  for (std::size_t turn = 1; turn < 2 * shapes_.size() + connections_.size(); ++turn)
-    add_turn(found, turn);
+  for (std::size_t round = 1; round < 2 * shapes_.size() + connections_.size(); ++round)
+    add_round(found, round);
   return std::move(result_);
 }
 
@@ -148,19 +148,19 @@ void SampleSearch::add(TestInput sample) {
   if (result_.found.size() < max_samples()) result_.found.push_back(std::move(sample));
 }
 
-void SampleSearch::add_turn(std::vector<CallBase>& bases, std::size_t turn) {
+void SampleSearch::add_round(std::vector<CallBase>& bases, std::size_t round) {
   for (auto& base : bases)
-    if (turn < base.found.size()) add(base.found[turn]);
+    if (round < base.found.size()) add(base.found[round]);
 }
 
 std::optional<TestInput> SampleSearch::find(const Attributes& parameters, const Shape& shape,
-                                            const Connected& connected, std::size_t turn,
+                                            const Connected& connected, std::size_t round,
                                             const FixedInputs& fixed) {
   report_query(describe_parameters(parameters));
   try {
     const OperatorCall call(op_, parameters);
     return InputSearch(call, parameters, shared_, result_.refusals)
-        .find(shape, connected, turn, fixed);
+        .find(shape, connected, round, fixed);
   } catch (const Failure& failure) {
     result_.refusals.add(Refusals::no_object, failure.what());
     return std::nullopt;
@@ -197,17 +197,17 @@ std::vector<TestInput> SampleSearch::with_shapes(const Attributes& parameters) {
 }
 
 void SampleSearch::vary(const CallBase& base) {
-  std::size_t turn = 0;
+  std::size_t round = 0;
   for (const auto& parameters : varied_sets(info_, base.parameters)) {
     if (result_.refusals.count() > max_rejections || result_.found.size() == max_samples()) return;
-    ++turn;
+    ++round;
     const bool as_in_example = kind_ == TestInputKind::ordinary && !base.fixed.empty() &&
                                find_fixed(parameters, base.fixed);
     // elements may be legal only with the example's own parameters
     if (as_in_example && !has_elements(base.fixed)) continue;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
-      if (auto found = find(parameters, shapes_[(turn + i) % shapes_.size()],
-                            connections_[turn % connections_.size()], turn % 3)) {
+      if (auto found = find(parameters, shapes_[(round + i) % shapes_.size()],
+                            connections_[round % connections_.size()], round % 3)) {
         add(std::move(*found));
         break;
       }

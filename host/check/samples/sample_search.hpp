@@ -31,9 +31,9 @@ class SampleSearch {
   std::vector<CallBase> bases() const;
   std::size_t max_samples() const;
   void add(TestInput sample);
-  void add_turn(std::vector<CallBase>& bases, std::size_t turn);
+  void add_round(std::vector<CallBase>& bases, std::size_t round);
   std::optional<TestInput> find(const Attributes& parameters, const Shape& shape,
-                                const Connected& connected, std::size_t turn,
+                                const Connected& connected, std::size_t round,
                                 const FixedInputs& fixed = {});
   bool find_fixed(const Attributes& parameters, const FixedInputs& fixed);
   void find_with_examples(const Attributes& parameters, const FixedInputs& fixed);

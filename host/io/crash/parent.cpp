@@ -28,7 +28,7 @@ constexpr int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 // seconds within which signals count as one: `timeout` sends two
 constexpr double same_press = 0.1;
 // seconds to wait after a second Ctrl-C before killing the process
-constexpr double patience = 0.5;
+constexpr double grace_period = 0.5;
 
 double now() {
   timespec time{};
@@ -102,7 +102,7 @@ class Parent {
     if (first_interrupt_ == 0)
       first_interrupt_ = now();
     else if (now() - first_interrupt_ > same_press && kill_at_ == 0)
-      kill_at_ = now() + patience, interrupted_ = true;
+      kill_at_ = now() + grace_period, interrupted_ = true;
   }
 
   void look_at_child() {

@@ -16,7 +16,7 @@ struct OverMpi : Op {
 
   void forward(const tenon::Call& call) const {
     const std::lock_guard lock(over_mpi::calling);
-    Op::run(call, over_mpi::join(call, this->patience(call)), HostMemory(call));
+    Op::run(call, over_mpi::join(call, this->wait_options(call)), HostMemory(call));
   }
 };
 

@@ -32,10 +32,10 @@ struct Job {
   std::optional<MpiPeers> peers;
 };
 
-Job start(const Patience& patience) {
+Job start(const WaitOptions& wait_options) {
   const auto launcher = tenon::launcher();
-  const Deadline deadline(patience.seconds, 1,
-                          tenon::join("rank ", launcher.rank, " has waited ", patience.seconds,
+  const Deadline deadline(wait_options.seconds, 1,
+                          tenon::join("rank ", launcher.rank, " has waited ", wait_options.seconds,
                                       " s for the other processes to start"));
   const auto& mpi = MpiLibrary::get();
   Job job;
@@ -64,8 +64,8 @@ Job* joined = nullptr;
 
 }  // namespace
 
-MpiPeers& join_mpi_job(const Patience& patience) {
-  static Job job = start(patience);
+MpiPeers& join_mpi_job(const WaitOptions& wait_options) {
+  static Job job = start(wait_options);
   joined = &job;
   return *job.peers;
 }
@@ -76,7 +76,8 @@ static bool meet(MpiPeers& peers) {
     const auto owners = tenon::MicroBatchOwners::even(peers.size(), peers.size());
     const comm::TreePlan plan(owners, peers.size(), peers.rank(), 0);
     std::vector<std::byte> here(static_cast<std::size_t>(peers.size()));
-    const Patience patience{std::numeric_limits<double>::infinity(), [] { return false; }, true};
+    const WaitOptions wait_options{std::numeric_limits<double>::infinity(), [] { return false; },
+                                   true};
     constexpr int tag = 0x7fff;
     comm::gather(plan, peers.rank(), 1, [&](std::span<const comm::Message> messages) {
       std::vector<Transfer> transfers;
@@ -84,7 +85,7 @@ static bool meet(MpiPeers& peers) {
         transfers.push_back(
             {message.peer, here.data() + message.send, static_cast<std::size_t>(message.send_count),
              here.data() + message.receive, static_cast<std::size_t>(message.receive_count)});
-      if (!transfers.empty()) peers.exchange(transfers, tag, patience);
+      if (!transfers.empty()) peers.exchange(transfers, tag, wait_options);
     });
     return true;
   } catch (const tenon::Error& error) {

@@ -68,7 +68,7 @@ void MpiPeers::require_whole() const {
 
 // Yields between polls: there may be more processes than cores.
 template <class Done, class Waits, class Look>
-void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& waits,
+void MpiPeers::wait(const Done& done, const WaitOptions& wait_options, const Waits& waits,
                     const Look& look) {
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i)
@@ -78,21 +78,22 @@ void MpiPeers::wait(const Done& done, const Patience& patience, const Waits& wai
   double next_look = look_every;
   while (!done()) {
     const auto waited = seconds_since(begin);
-    if (waited > patience.seconds)
-      fail(tenon::join("rank ", rank_, " has waited ", patience.seconds, " s for ", waits()));
-    if (patience.cancelled()) fail("the run was cancelled while other processes wait for it");
+    if (waited > wait_options.seconds)
+      fail(tenon::join("rank ", rank_, " has waited ", wait_options.seconds, " s for ", waits()));
+    if (wait_options.cancelled()) fail("the run was cancelled while other processes wait for it");
     if (waited > next_look) {
       look();
       next_look += look_every;
     }
-    if (patience.sleeps)
+    if (wait_options.sleeps)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     else
       sched_yield();
   }
 }
 
-void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
+void MpiPeers::exchange(std::span<const Transfer> transfers, int tag,
+                        const WaitOptions& wait_options) {
   require_whole();
   struct PendingTransfer {
     int peer;
@@ -156,11 +157,11 @@ void MpiPeers::exchange(std::span<const Transfer> transfers, int tag, const Pati
           ": the processes run different graphs, or use tensors of different dtypes or shapes"));
   };
   wait(
-      done, patience, [&] { return tenon::join("rank ", pending[next].peer); }, look);
+      done, wait_options, [&] { return tenon::join("rank ", pending[next].peer); }, look);
 }
 
 bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
-                      const Patience& patience) {
+                      const WaitOptions& wait_options) {
   require_whole();
   const auto* const type = type_of(mpi_, dtype);
   if (type == nullptr || reduction == Reduction::mean) return false;
@@ -182,7 +183,7 @@ bool MpiPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Re
       return finished != 0;
     };
     wait(
-        done, patience, [] { return "the other ranks, in the library's all-reduce"; }, [] {});
+        done, wait_options, [] { return "the other ranks, in the library's all-reduce"; }, [] {});
   }
   return true;
 }

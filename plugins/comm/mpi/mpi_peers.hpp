@@ -13,9 +13,10 @@ class MpiPeers : public Peers {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) override;
+  void exchange(std::span<const Transfer> transfers, int tag,
+                const WaitOptions& wait_options) override;
   bool reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
-              const Patience& patience) override;
+              const WaitOptions& wait_options) override;
 
   /// Whether a call failed. Its requests may still be pending, so no further calls are made.
   bool failed() const { return !failure_.empty(); }
@@ -28,7 +29,8 @@ class MpiPeers : public Peers {
   /// Polls until done(). waits() names the awaited ranks for an error message. look() is called
   /// periodically and may detect that waiting is futile.
   template <class Done, class Waits, class Look>
-  void wait(const Done& done, const Patience& patience, const Waits& waits, const Look& look);
+  void wait(const Done& done, const WaitOptions& wait_options, const Waits& waits,
+            const Look& look);
 
   const MpiLibrary& mpi_;
   MPI_Comm comm_;

@@ -31,12 +31,12 @@ inline bool is_here() {
   return found.size > 1 && is_started_by(found.kind) && MpiLibrary::is_here();
 }
 
-inline MpiPeers& join(const tenon::Call& call, const Patience& patience) {
+inline MpiPeers& join(const tenon::Call& call, const WaitOptions& wait_options) {
   const auto at_end = tenon::detail::host_function<tenon_at_end>(call.raw(), "at_end/1");
   if (at_end == nullptr)
     throw tenon::Error(
         "operators that communicate cannot run in a worker process; do not isolate their plugin");
-  auto& peers = join_mpi_job(patience);
+  auto& peers = join_mpi_job(wait_options);
   static const bool registered = (at_end(leave_mpi_job), true);
   static_cast<void>(registered);
   return peers;

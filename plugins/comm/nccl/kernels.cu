@@ -12,7 +12,7 @@
 namespace {
 
 /// Each process has one GPU, the first that it uses.
-NcclPeers& join(const tenon::Call& call, const Patience& patience) {
+NcclPeers& join(const tenon::Call& call, const WaitOptions& wait_options) {
   int device = 0;
   tenon::gpu::require(cudaGetDevice(&device));
   static const int first = device;
@@ -20,7 +20,7 @@ NcclPeers& join(const tenon::Call& call, const Patience& patience) {
     throw tenon::Error("this process already communicates on cuda:", first,
                        " and cannot also do so on cuda:", device,
                        "; a process can use only one GPU");
-  static NcclPeers peers(*NcclLibrary::find(), over_mpi::join(call, patience), patience);
+  static NcclPeers peers(*NcclLibrary::find(), over_mpi::join(call, wait_options), wait_options);
   peers.use(call.stream());
   return peers;
 }
@@ -37,8 +37,8 @@ struct OverNccl : Op {
 
   void forward(const tenon::Call& call) const {
     const std::lock_guard lock(over_mpi::calling);
-    const auto patience = this->patience(call);
-    Op::run(call, join(call, patience), DeviceMemory(call));
+    const auto wait_options = this->wait_options(call);
+    Op::run(call, join(call, wait_options), DeviceMemory(call));
   }
 };
 

@@ -44,13 +44,13 @@ struct Announced {
 
 }  // namespace
 
-NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const Patience& patience)
+NcclPeers::NcclPeers(const NcclLibrary& nccl, Peers& control, const WaitOptions& wait_options)
     : nccl_(nccl), control_(control) {
-  start(patience);
+  start(wait_options);
 }
 
 /// No process begins a blocking NCCL call before all of them have reached it.
-void NcclPeers::start(const Patience& patience) {
+void NcclPeers::start(const WaitOptions& wait_options) {
   struct {
     int result = nccl::success;
     ncclUniqueId id{};
@@ -61,7 +61,7 @@ void NcclPeers::start(const Patience& patience) {
     if (rank() > 0) transfers.push_back({0, nullptr, 0, &what, sizeof what});
     for (int other = 1; other < size() && rank() == 0; ++other)
       transfers.push_back({other, &what, sizeof what, nullptr, 0});
-    control_.exchange(transfers, id_tag, patience);
+    control_.exchange(transfers, id_tag, wait_options);
   };
   if (rank() == 0) first.result = nccl_.GetUniqueId(&first.id);
   from_first(first);
@@ -71,8 +71,8 @@ void NcclPeers::start(const Patience& patience) {
 
   int local = nccl::success;
   {
-    const Deadline deadline(patience.seconds, 1,
-                            tenon::join("rank ", rank(), " has waited ", patience.seconds,
+    const Deadline deadline(wait_options.seconds, 1,
+                            tenon::join("rank ", rank(), " has waited ", wait_options.seconds,
                                         " s for NCCL to start; set NCCL_DEBUG=INFO for details"));
     local = nccl_.CommInitRank(&comm_, size(), first.id, rank());
   }
@@ -82,7 +82,7 @@ void NcclPeers::start(const Patience& patience) {
   for (int other = 1; other < size() && rank() == 0; ++other)
     transfers.push_back(
         {other, nullptr, 0, &results[static_cast<std::size_t>(other)], sizeof local});
-  control_.exchange(transfers, id_tag, patience);
+  control_.exchange(transfers, id_tag, wait_options);
   struct {
     int rank = 0, result = 0;
   } failed;
@@ -107,7 +107,8 @@ void NcclPeers::require_sound() const {
   check(result, "an earlier NCCL operation");
 }
 
-void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Patience& patience) {
+void NcclPeers::exchange(std::span<const Transfer> transfers, int tag,
+                         const WaitOptions& wait_options) {
   require_sound();
   std::vector<Announced> local, remote(transfers.size());
   std::vector<Transfer> announced;
@@ -117,7 +118,7 @@ void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Pat
     announced.push_back(
         {transfers[i].peer, &local[i], sizeof local[i], &remote[i], sizeof remote[i]});
   }
-  control_.exchange(announced, tag ^ announcement, patience);
+  control_.exchange(announced, tag ^ announcement, wait_options);
   for (std::size_t i = 0; i < transfers.size(); ++i)
     if (remote[i].out != local[i].in || remote[i].in != local[i].out)
       throw tenon::Error(
@@ -138,7 +139,7 @@ void NcclPeers::exchange(std::span<const Transfer> transfers, int tag, const Pat
 }
 
 bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, Reduction reduction,
-                       const Patience& patience) {
+                       const WaitOptions& wait_options) {
   const auto type = type_of(dtype);
   if (!type || reduction == Reduction::mean) return false;
   require_sound();
@@ -149,7 +150,7 @@ bool NcclPeers::reduce(void* elements, std::int64_t count, tenon::DType dtype, R
   const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
   const Transfer transfers[] = {{previous, nullptr, 0, remote, sizeof remote},
                                 {next, local, sizeof local, nullptr, 0}};
-  control_.exchange(transfers, call_tag, patience);
+  control_.exchange(transfers, call_tag, wait_options);
   if (!std::equal(std::begin(local), std::end(local), std::begin(remote)))
     throw tenon::Error(
         "rank ", previous, " is in a different call than rank ", rank(),

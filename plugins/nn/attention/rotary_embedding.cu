@@ -22,11 +22,11 @@ struct PairsOnDevice : RotaryPairs {
 
 /// (cos a - sin b, sin a + cos b), or the inverse rotation with the sign of sin flipped.
 template <class T>
-struct TurnPair {
+struct RotatePair {
   PairsOnDevice pairs;
   const T *data, *cos, *sin;
   T* output;
-  bool back;
+  bool inverse;
 
   TENON_DEVICE void operator()(std::int64_t i) const {
     const auto k = i % pairs.pairs, head = i / pairs.pairs % pairs.heads,
@@ -36,8 +36,8 @@ struct TurnPair {
     const auto a = pairs.a(row, head, k), b = pairs.b(a);
     const W x = static_cast<W>(data[a]), y = static_cast<W>(data[b]),
             c = static_cast<W>(cos[angle]), s = static_cast<W>(sin[angle]);
-    output[a] = T(back ? c * x + s * y : c * x - s * y);
-    output[b] = T(back ? c * y - s * x : s * x + c * y);
+    output[a] = T(inverse ? c * x + s * y : c * x - s * y);
+    output[b] = T(inverse ? c * y - s * x : s * x + c * y);
   }
 };
 
@@ -75,7 +75,7 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
 
   void forward(const tenon::Call& call) const {
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      turn(call, call.input<T>(0).data(), call.output<T>(0).data(), false);
+      rotate(call, call.input<T>(0).data(), call.output<T>(0).data(), false);
     });
   }
 
@@ -91,7 +91,7 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
         tenon::gpu::for_each(
             call, call.input_type(1).shape.size(),
             SumAngle<T>{pairs_on_device(call), call.input<T>(0).data(), dy, dcos, dsin});
-      if (T* const dx = gradient(0)) turn(call, dy, dx, true);
+      if (T* const dx = gradient(0)) rotate(call, dy, dx, true);
     });
   }
 
@@ -103,12 +103,12 @@ struct RotaryEmbeddingCuda : RotaryEmbedding {
   }
 
   template <class T>
-  void turn(const tenon::Call& call, const T* from, T* to, bool back) const {
+  void rotate(const tenon::Call& call, const T* from, T* to, bool inverse) const {
     const auto pairs = pairs_on_device(call);
     if (2 * pairs.pairs < pairs.size) tenon::gpu::copy(call, to, from, call.input_bytes(0));
     tenon::gpu::for_each(
         call, pairs.count(),
-        TurnPair<T>{pairs, from, call.input<T>(1).data(), call.input<T>(2).data(), to, back});
+        RotatePair<T>{pairs, from, call.input<T>(1).data(), call.input<T>(2).data(), to, inverse});
   }
 };
 TENON_KERNEL(rotary_embedding, cuda, RotaryEmbeddingCuda)

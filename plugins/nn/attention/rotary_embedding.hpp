@@ -74,11 +74,11 @@ struct RotaryEmbedding : tenon::Operator {
     io.require(data.rank() == 4 || data[2] == any || data[2] % heads == 0, "data is ", data,
                ": needs a last size that is a multiple of heads, ", heads);
     const auto size = data.rank() == 4 || data[2] == any ? data[-1] : data[2] / heads;
-    const auto turned = rotary_size > 0 ? rotary_size : size;
-    io.require(turned == any || (turned % 2 == 0 && (size == any || turned <= size)),
-               "cannot rotate ", turned, " of the ", size,
+    const auto rotated = rotary_size > 0 ? rotary_size : size;
+    io.require(rotated == any || (rotated % 2 == 0 && (size == any || rotated <= size)),
+               "cannot rotate ", rotated, " of the ", size,
                " features of a head: needs an even number that is not larger");
-    const auto pairs = turned == any ? any : turned / 2;
+    const auto pairs = rotated == any ? any : rotated / 2;
     const auto cos = io.input("cos").shape;
     if (io.has_input("positions")) {
       io.set_input("positions", {data[0], data[data.rank() - 2]});

@@ -18,7 +18,7 @@ using Number = std::complex<double>;
 inline Number product(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-inline Number turn(std::size_t i, std::size_t size, int sign) {
+inline Number twiddle(std::size_t i, std::size_t size, int sign) {
   const auto angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(size);
   return {std::cos(angle), sign * std::sin(angle)};
 }
@@ -27,7 +27,7 @@ inline Number turn(std::size_t i, std::size_t size, int sign) {
 class PowerOfTwo {
  public:
   PowerOfTwo(std::size_t size, int sign) : size_(size) {
-    for (std::size_t i = 0; i < size_ / 2; ++i) turns_.push_back(turn(i, size_, sign));
+    for (std::size_t i = 0; i < size_ / 2; ++i) twiddles_.push_back(twiddle(i, size_, sign));
   }
 
   void run(std::vector<Number>& x) const {
@@ -40,15 +40,15 @@ class PowerOfTwo {
     for (std::size_t half = 1; half < size_; half *= 2)
       for (std::size_t first = 0; first < size_; first += 2 * half)
         for (std::size_t k = 0; k < half; ++k) {
-          const auto turned = product(x[first + half + k], turns_[k * (size_ / (2 * half))]);
-          x[first + half + k] = x[first + k] - turned;
-          x[first + k] += turned;
+          const auto scaled = product(x[first + half + k], twiddles_[k * (size_ / (2 * half))]);
+          x[first + half + k] = x[first + k] - scaled;
+          x[first + k] += scaled;
         }
   }
 
  private:
   std::size_t size_;
-  std::vector<Number> turns_;
+  std::vector<Number> twiddles_;
 };
 
 /// For any size. Bluestein's FFT is a convolution with a chirp: n k = (n n + k k - (k - n) (k - n))
@@ -65,7 +65,7 @@ class Transform {
     if (whole_ == size_) return;
     kernel_.resize(whole_);
     for (std::size_t i = 0; i < size_; ++i) {
-      chirp_.push_back(turn(i * i % (2 * size_), 2 * size_, sign));
+      chirp_.push_back(twiddle(i * i % (2 * size_), 2 * size_, sign));
       kernel_[i] = kernel_[i == 0 ? 0 : whole_ - i] = std::conj(chirp_[i]);
     }
     forward_.run(kernel_);

@@ -22,7 +22,7 @@ TENON_DEVICE DftNumber number_at(const T* from, std::int64_t components) {
 }
 
 /// exp(sign 2 pi i n / size) for each n.
-struct MakeTurns {
+struct MakeTwiddles {
   std::int64_t size;
   int sign;
   DftNumber* to;
@@ -65,30 +65,30 @@ struct LoadLines {
 /// transforms of twice the size `half`.
 struct JoinHalves {
   std::int64_t size, half;
-  const DftNumber *turns, *from;
+  const DftNumber *twiddles, *from;
   DftNumber* to;
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto line = i / (size / 2) * size, j = i % (size / 2), k = j % half;
     const auto first = from[line + j],
-               second = from[line + j + size / 2] * turns[k * (size / (2 * half))];
+               second = from[line + j + size / 2] * twiddles[k * (size / (2 * half))];
     DftNumber* const out = to + line + (j - k) * 2 + k;
     out[0] = first + second;
     out[half] = first - second;
   }
 };
 
-struct SumOfTurns {
+struct SumWithTwiddles {
   std::int64_t size;
-  const DftNumber *turns, *from;
+  const DftNumber *twiddles, *from;
   DftNumber* to;
 
   TENON_FN void operator()(std::int64_t i) const {
     const auto line = i / size * size, k = i % size;
     DftNumber sum{0, 0};
-    for (std::int64_t n = 0, turn = 0; n < size; ++n) {
-      sum += from[line + n] * turns[turn];
-      turn = turn + k < size ? turn + k : turn + k - size;
+    for (std::int64_t n = 0, index = 0; n < size; ++n) {
+      sum += from[line + n] * twiddles[index];
+      index = index + k < size ? index + k : index + k - size;
     }
     to[i] = sum;
   }
@@ -161,9 +161,11 @@ struct DftCuda : DftShapes {
     if (lines.size > longest_odd && !is_power_of_two(lines.size))
       throw tenon::Error("there is no kernel for a transform of ", lines.size,
                          " elements on this device");
-    DftNumber* const turns = call.workspace<DftNumber>(scratch_numbers(lines.count(), lines.size));
-    DftNumber *from = turns + lines.size, *to = from + lines.count() * lines.size;
-    tenon::gpu::for_each(call, lines.size, MakeTurns{lines.size, inverse != back ? 1 : -1, turns});
+    DftNumber* const twiddles =
+        call.workspace<DftNumber>(scratch_numbers(lines.count(), lines.size));
+    DftNumber *from = twiddles + lines.size, *to = from + lines.count() * lines.size;
+    tenon::gpu::for_each(call, lines.size,
+                         MakeTwiddles{lines.size, inverse != back ? 1 : -1, twiddles});
     tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
       const T* const source = back ? call.output_grad<T>(0).data() : call.input<T>(0).data();
       tenon::gpu::for_each(call, lines.count() * lines.size,
@@ -171,10 +173,10 @@ struct DftCuda : DftShapes {
       if (is_power_of_two(lines.size)) {
         for (std::int64_t half = 1; half < lines.size; half *= 2, std::swap(from, to))
           tenon::gpu::for_each(call, lines.count() * lines.size / 2,
-                               JoinHalves{lines.size, half, turns, from, to});
+                               JoinHalves{lines.size, half, twiddles, from, to});
       } else {
         tenon::gpu::for_each(call, lines.count() * lines.size,
-                             SumOfTurns{lines.size, turns, from, to});
+                             SumWithTwiddles{lines.size, twiddles, from, to});
         std::swap(from, to);
       }
       T* const put = back ? call.input_grad<T>(0).data() : call.output<T>(0).data();

@@ -6,16 +6,16 @@
 namespace {
 
 template <class T>
-struct KeepListed {
+struct CopyListedRows {
   const T* data;
   Listed listed;
   std::int64_t row_size;
   T* output;
 
   TENON_DEVICE void operator()(std::int64_t row, std::int64_t first, std::int64_t step) const {
-    const bool keep = listed.has(row);
+    const bool is_listed = listed.has(row);
     for (auto i = row * row_size + first; i < (row + 1) * row_size; i += step)
-      output[i] = keep ? data[i] : T(0);
+      output[i] = is_listed ? data[i] : T(0);
   }
 };
 
@@ -53,7 +53,7 @@ struct RetainCuda : Retain {
       const auto data = call.input<T>(0);
       const auto size = row_size(type.shape);
       for_each_row(call, type.shape[0], size,
-                   KeepListed<T>{data.data(), listed, size, call.output<T>(0).data()});
+                   CopyListedRows<T>{data.data(), listed, size, call.output<T>(0).data()});
     });
   }
 
