@@ -39,9 +39,9 @@ class InputSearch {
         sizes_(sizes_in(call.info(), attributes)),
         refusals_(refusals) {}
 
-  /// The first input has this shape if infer() allows it, else a similar one. The round varies the
-  /// order in which shapes of the other inputs are tried, and the dtypes of inputs with individually
-  /// declared dtypes.
+  /// The first input has this shape if infer() allows it, else a similar one. The round varies
+  /// the order in which shapes of the other inputs are tried, and the dtypes of inputs with
+  /// individually declared dtypes.
   std::optional<TestInput> find(const Shape& first, const Connected& connected, std::size_t round,
                                 const FixedInputs& fixed = {});
 

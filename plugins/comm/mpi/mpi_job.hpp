@@ -3,7 +3,8 @@
 #include "mpi_peers.hpp"
 
 /// Initializes MPI on the first call, in which all processes meet; `wait_options` limits the wait
-/// for them. Throws tenon::Error if the launcher and the library disagree on the number of processes.
+/// for them. Throws tenon::Error if the launcher and the library disagree on the number of
+/// processes.
 MpiPeers& join_mpi_job(const WaitOptions& wait_options);
 
 /// Called when the process exits normally: leaves the job, or aborts it if this process failed.
