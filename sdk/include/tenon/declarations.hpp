@@ -273,7 +273,7 @@ class Declarations : public VersionDeclarations<records> {
   /// The inputs and outputs whose elements backward reads; the memory of the others is reused
   /// early. Default: all of them; `op.backward_reads()` for none. Error: there is no such input or
   /// output; more than 40 names; a name twice, if there are conditions. In backward, reading any
-  /// other one fails: ``input 'data' is not kept for backward: name it in op.backward_reads``.
+  /// other one fails: ``input 'data' is not saved for backward: name it in op.backward_reads``.
   ///
   ///     // a maximum recovers its position from the output
   ///     op.backward_reads("output").when("kind", "max");
