@@ -225,9 +225,9 @@ class Declarations : public VersionDeclarations<records> {
   /// an identifier: letters, digits and underscores, no digit first.
   constexpr void space(const char* name) { set(&Description::space, name); }
   /// Increase it whenever the meaning of the operator's files changes. The calls of
-  /// version_words.hpp then define how to read older ones. A file runs on the newest version that
-  /// reads it. Default: 1. Example: `op.version(2);` Error: a change, such as op.renamed(), has a
-  /// later version.
+  /// version_declarations.hpp then define how to read older ones. A file runs on the newest version
+  /// that reads it. Default: 1. Example: `op.version(2);` Error: a change, such as op.renamed(),
+  /// has a later version.
   constexpr void version(int version) { set(&Description::version, version); }
   /// An additional name of the operator in graphs. Default: none. Example: `op.alias("linear");`
   /// Error: more than 8; the operator already has the name.
