@@ -9,7 +9,6 @@
 #include <tenon/onnx_words.hpp>
 #include <tenon/operator.hpp>
 #include <tenon/same_places.hpp>
-#include <tenon/version_words.hpp>
 #include <tenon/words.hpp>
 #include <type_traits>
 #include <vector>

@@ -2,8 +2,8 @@
 // source of a plugin.
 #pragma once
 #include <mutex>
+#include <tenon/detail/host_function.hpp>
 #include <tenon/detail/launcher.hpp>
-#include <tenon/host_function.hpp>
 #include <tenon/operator.hpp>
 
 #include "mpi_job.hpp"

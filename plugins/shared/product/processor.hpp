@@ -1,6 +1,6 @@
 // CPU and OS features for matrix products. The choice of an algorithm is in product_choice.hpp.
 #pragma once
-#include <tenon/vector_level.hpp>
+#include <tenon/detail/vector_level.hpp>
 
 #if defined(TENON_WIDE_LEVELS)
 #include <cpuid.h>

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "abi.h"
+#include "detail/host_function.hpp"
 #include "detail/index_or_name.hpp"
 #include "detail/names.hpp"
 #include "detail/parallel.hpp"
 #include "dtype.hpp"
-#include "host_function.hpp"
 #include "random.hpp"
 #include "shape.hpp"
 #include "sparse.hpp"

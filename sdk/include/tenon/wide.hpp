@@ -21,7 +21,7 @@
 // architectures and with nvcc.
 #pragma once
 
-#include "vector_level.hpp"
+#include "detail/vector_level.hpp"
 #include "version.hpp"
 
 // How loops are compiled. At -O2, GCC 12 vectorises only loops with a constant count, unless an

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "../detail/host_error.hpp"
-#include "../host_function.hpp"
+#include "../detail/host_function.hpp"
 #include "../version.hpp"
 #include "launch.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "error.hpp"
-#include "version.hpp"
+#include "../error.hpp"
+#include "../version.hpp"
 
 #if defined(__x86_64__) && !defined(__CUDACC__) && !defined(TENON_NO_WIDE)
 #define TENON_WIDE_LEVELS 1

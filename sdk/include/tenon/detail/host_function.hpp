@@ -2,8 +2,8 @@
 #pragma once
 #include <cstddef>
 
-#include "abi.h"
-#include "version.hpp"
+#include "../abi.h"
+#include "../version.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::detail {
