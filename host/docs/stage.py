@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""stage.py FOLDER TYPES: prepares FOLDER for mkdocs: the repository's pages in FOLDER/pages, at their paths in the repository.
+"""stage.py FOLDER TYPES: prepares FOLDER for mkdocs: the repository's pages in FOLDER/pages, at
+their paths in the repository.
 
 TYPES: the file _core.pyi, which a build with Python generates in python/tenon.
 
-Files that a page links to, such as pictures and sources, are copied, too; a picture NAME.svg with a source NAME.dot is drawn again
-from it. A link to a folder leads to its README.md, or, if there is none, becomes plain text.
+Files that a page links to, such as pictures and sources, are copied, too; a picture NAME.svg with a
+source NAME.dot is drawn again from it. A link to a folder leads to its README.md, or, if there is
+none, becomes plain text.
 """
 
 from __future__ import annotations

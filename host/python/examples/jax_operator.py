@@ -19,7 +19,9 @@ import tenon
 def gradients_of(
     op: str, types: tuple[tuple[str, tuple[int, ...]], ...], params: tuple[tuple[str, Any], ...]
 ) -> tenon.Session:
-    """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from the output's gradient dy."""
+    """A session that computes the gradients dx0, dx1 ... of the inputs x0, x1 ... from the output's
+    gradient dy.
+    """
     graph = tenon.Graph()
     inputs = [graph.input(f"x{index}", dtype, shape) for index, (dtype, shape) in enumerate(types)]
     made = graph.ops[op](*inputs, **dict(params))
@@ -31,7 +33,9 @@ def gradients_of(
 
 
 def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
-    """An operator with floating inputs and one output as a jax function: `sigmoid = jax_operator("sigmoid")`."""
+    """An operator with floating inputs and one output as a jax function:
+    `sigmoid = jax_operator("sigmoid")`.
+    """
 
     def forward(*inputs: Any) -> np.ndarray[Any, Any]:
         return np.asarray(tenon.ops[op](*map(np.asarray, inputs), **params))

@@ -72,7 +72,7 @@ class FileError(Error, OSError):
 
 
 class CompileError(PluginError):
-    """The compiler rejected the source of tenon.compile. `output` is the compiler's whole output."""
+    """The compiler rejected the source of tenon.compile. `output` is all that it printed."""
 
     output = ""
 
@@ -149,7 +149,7 @@ def plain_error(
     arguments: tuple[Any, ...],
     named: dict[str, Any],
 ) -> Exception | None:
-    """The error to raise instead of pybind11's list of overloads; None if `error` is another one."""
+    """The error to raise instead of pybind11's list of overloads; None for other errors."""
     if "incompatible function arguments" not in str(error):
         return None
     signature = inspect.signature(function)

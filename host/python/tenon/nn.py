@@ -1,11 +1,13 @@
-"""Layers: functions on values of a graph, such as `h = nn.dense(image, 128, activation="relu", name="fc1")`.
+"""Layers: functions on values of a graph, such as
+`h = nn.dense(image, 128, activation="relu", name="fc1")`.
 
-A layer's weights become variables of the graph: `fc1_weight`, `fc1_bias`. Their shapes follow from the layer's input. A
-`weight=` or `bias=` that is a value of the graph is shared with whatever else uses it; an array is copied and becomes
-the variable's first elements. `init=` is as in Graph.variable(): "zeros", "ones", "xavier", "he", a number, ("uniform",
-low, high), ("normal", mean, deviation); "automatic" is what the operator declares, xavier for most weights.
-`activation=` is an operator (`ops.relu`), its name, or any function of a value. Without `name=` a layer is called after
-its kind: dense, dense_1.
+A layer's weights become variables of the graph: `fc1_weight`, `fc1_bias`. Their shapes follow from
+the layer's input. A `weight=` or `bias=` that is a value of the graph is shared with whatever else
+uses it; an array is copied and becomes the variable's first elements. `init=` is as in
+Graph.variable(): "zeros", "ones", "xavier", "he", a number, ("uniform", low, high), ("normal",
+mean, deviation); "automatic" is what the operator declares, xavier for most weights. `activation=`
+is an operator (`ops.relu`), its name, or any function of a value. Without `name=` a layer is called
+after its kind: dense, dense_1.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ def dense(
 ) -> Value:
     """activation(x @ weight.T + bias), for the last axis of x.
 
-    x: [..., features]. weight: [units, features]. bias: [units]; False leaves it out. Returns [..., units].
+    x: [..., features]. weight: [units, features]. bias: [units]; False leaves it out.
+    Returns [..., units].
     """
     graph, name = _begin("dense", x, name)
     weights = _weight(graph, f"{name}_weight", weight, init, x.dtype), _bias(graph, name, bias)
@@ -77,10 +80,11 @@ def conv(
 ) -> Value:
     """Cross-correlation with filters, over 1 to 3 spatial axes.
 
-    x: [batch, channels, spatial ...]. kernel: size for each spatial axis, or one for all. pad: zeros on both sides;
-    "same": as many as keep the size with stride 1, for kernels of odd size. weight: [filters, channels / groups, kernel
-    ...]. bias: [filters]; False leaves it out. Returns [batch, filters, (size + 2 pad - dilate (kernel - 1) - 1) /
-    stride + 1, rounded down, for each spatial axis].
+    x: [batch, channels, spatial ...]. kernel: size for each spatial axis, or one for all. pad:
+    zeros on both sides; "same": as many as keep the size with stride 1, for kernels of odd size.
+    weight: [filters, channels / groups, kernel ...]. bias: [filters]; False leaves it out. Returns
+    [batch, filters, (size + 2 pad - dilate (kernel - 1) - 1) / stride + 1, rounded down, for each
+    spatial axis].
     """
     graph, name = _begin("conv", x, name)
     sizes = _sizes(kernel, x, "kernel")
@@ -109,11 +113,11 @@ def batch_norm(
     beta: Weight | None = None,
     name: str | None = None,
 ) -> Value:
-    """gamma * (x - mean) / sqrt(variance + epsilon) + beta for each channel: of the batch in training, of the moving
-    means outside of it.
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta for each channel: of the batch in
+    training, of the moving means outside of it.
 
-    x: [batch, channels, ...], or with the channels at axis. gamma, beta: [channels]. momentum: the share of the moving
-    means that a step of training keeps. Returns the shape of x.
+    x: [batch, channels, ...], or with the channels at axis. gamma, beta: [channels]. momentum: the
+    share of the moving means that a step of training keeps. Returns the shape of x.
     """
     graph, name = _begin("batch_norm", x, name)
     weights = _weight(graph, f"{name}_gamma", gamma), _weight(graph, f"{name}_beta", beta)
@@ -133,8 +137,8 @@ def layer_norm(
     beta: Weight | None = None,
     name: str | None = None,
 ) -> Value:
-    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes from `axis` to the
-    last.
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and variance over the axes
+    from `axis` to the last.
 
     gamma, beta: the shape of x from axis on. Returns the shape of x.
     """
@@ -145,8 +149,9 @@ def layer_norm(
 
 
 def dropout(x: Value, p: float = 0.5, *, name: str | None = None) -> Value:
-    """In training, sets each element to 0 with probability p and scales the others by 1 / (1 - p); outside of it, x.
-    Returns x's shape."""
+    """In training, sets each element to 0 with probability p and scales the others by 1 / (1 - p);
+    outside of it, x. Returns x's shape.
+    """
     graph, name = _begin("dropout", x, name)
     made: Value = graph.ops["tenon.dropout"](x, p=p, name=name)
     return made
@@ -208,7 +213,9 @@ def avg_pool(
     count_include_pad: bool = True,
     name: str | None = None,
 ) -> Value:
-    """The average of each window, with shapes as for max_pool(). count_include_pad: zeros of the padding count."""
+    """The average of each window, with shapes as for max_pool(). count_include_pad: zeros of the
+    padding count.
+    """
     graph, name = _begin("avg_pool", x, name)
     sizes = _sizes(kernel, x, "kernel")
     params = dict(
@@ -222,8 +229,9 @@ def avg_pool(
 
 
 def flatten(x: Value, *, name: str | None = None) -> Value:
-    """All axes but the first as one: [batch, ...] becomes [batch, features]. Either the batch or all features must be
-    known."""
+    """All axes but the first as one: [batch, ...] becomes [batch, features]. Either the batch or
+    all features must be known.
+    """
     graph, name = _begin("flatten", x, name)
     shape = x.shape
     if shape is None or len(shape) == 0 or (shape[0] is None and None in shape[1:]):
@@ -239,7 +247,8 @@ def flatten(x: Value, *, name: str | None = None) -> Value:
 
 
 def sequence(x: Value, *layers: Callable[[Value], Value] | str) -> Value:
-    """Each layer applied to what the one before it returns: functions of a value, operators, or names of operators.
+    """Each layer applied to what the one before it returns: functions of a value, operators, or
+    names of operators.
 
     nn.sequence(image, lambda x: nn.dense(x, 128), "relu", lambda x: nn.dense(x, 10))
     """
@@ -257,10 +266,11 @@ def rnn(
     init: Init = "automatic",
     name: str | None = None,
 ) -> Value:
-    """h = activation(x[:, t] @ weight.T + bias + h @ recurrent) from step to step, beginning with zeros (Elman, 1990).
+    """h = activation(x[:, t] @ weight.T + bias + h @ recurrent) from step to step, beginning with
+    zeros (Elman, 1990).
 
-    x: [batch, time, features]. weight: [units, features], bias: [units], recurrent: [units, units]. Returns the last h,
-    [batch, units]; with `sequences` every one, [batch, time, units].
+    x: [batch, time, features]. weight: [units, features], bias: [units], recurrent: [units, units].
+    Returns the last h, [batch, units]; with `sequences` every one, [batch, time, units].
     """
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
@@ -277,11 +287,11 @@ def gru(
     init: Init = "automatic",
     name: str | None = None,
 ) -> Value:
-    """A gated recurrent unit (Cho et al., 2014; the reset gate acts after the product, as cuDNN has it, here without a
-    second bias).
+    """A gated recurrent unit (Cho et al., 2014; the reset gate acts after the product, as cuDNN has
+    it, here without a second bias).
 
-    x: [batch, time, features]. weight: [3 units, features], bias: [3 units], recurrent: [units, 3 units], for the reset
-    gate, the update gate and the candidate. Returns as rnn().
+    x: [batch, time, features]. weight: [3 units, features], bias: [3 units], recurrent:
+    [units, 3 units], for the reset gate, the update gate and the candidate. Returns as rnn().
     """
 
     def cell(row: Value, recurrent: Value, h: Value) -> tuple[Value]:
@@ -307,11 +317,12 @@ def lstm(
     init: Init = "automatic",
     name: str | None = None,
 ) -> Value:
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997; with the forget gate of Gers, Schmidhuber and Cummins,
-    2000).
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997; with the forget gate of Gers,
+    Schmidhuber and Cummins, 2000).
 
-    x: [batch, time, features]. weight: [4 units, features], bias: [4 units], recurrent: [units, 4 units], for the input
-    gate, the forget gate, the candidate and the output gate. Returns as rnn().
+    x: [batch, time, features]. weight: [4 units, features], bias: [4 units], recurrent:
+    [units, 4 units], for the input gate, the forget gate, the candidate and the output gate.
+    Returns as rnn().
     """
 
     def cell(row: Value, recurrent: Value, h: Value, memory: Value) -> tuple[Value, Value]:
@@ -338,7 +349,7 @@ def _recurrent(
     init: Init,
     name: str | None,
 ) -> Value:
-    """Computes what does not depend on h for all steps at once; `scan` runs the cell for each step."""
+    """Computes what is independent of h for all steps at once; `scan` runs the cell for each."""
     graph, name = _begin(kind, x, name)
     rows = graph.ops["tenon.transpose"](
         dense(x, gates * units, init=init, name=name), axes=[1, 0, 2]

@@ -265,7 +265,7 @@ def _cache() -> Path:
 
 @contextlib.contextmanager
 def _locked(folder: Path, timeout: float) -> Iterator[None]:
-    """A file lock, which the system releases when the process ends, so that no lock is left behind."""
+    """A file lock, which the system releases when the process ends."""
     folder.mkdir(exist_ok=True, mode=0o700)
     with open(folder / "lock", "w") as file:
         until = time.monotonic() + timeout
@@ -309,7 +309,7 @@ class _Build:
         return path if path.exists() else None
 
     def make(self) -> Path:
-        """Builds the plugin. A failed build leaves nothing behind; the plugin appears atomically."""
+        """Builds the plugin. A failed build leaves no file; the plugin appears atomically."""
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             written, made, rule = (
                 Path(folder) / f"{self._name}{end}" for end in (".cpp", ".so", ".d")

@@ -73,7 +73,7 @@ class Input:
         return self._set("optional", True)
 
     def variadic(self) -> Input:
-        """Stands for any number of tensors, which the call has as a list. Only for the last input."""
+        """Stands for any number of tensors, a list in the call. Only for the last input."""
         return self._set("variadic", True)
 
     def types(self, *types: Any) -> Input:
@@ -302,7 +302,9 @@ class Describer(Versions):
         return self._pair("backward_inplace", [output, input])
 
     def linear(self, input: str, other: str = "") -> Conditional:
-        """The output is linear in this input, or in each of the two; see the SDK's declarations.hpp."""
+        """The output is linear in this input, or in each of the two; see the SDK's
+        declarations.hpp.
+        """
         return self._pair("linear", [input, other] if other else [input])
 
     def backward_reads(self, *names: str) -> Conditional:
@@ -321,7 +323,9 @@ class Describer(Versions):
         self._surrogate = True
 
     def require(self, param: str, relation: str, other: str) -> None:
-        """A rule between two parameters: same_length, less_than, at_most, greater_than, at_least or multiple_of."""
+        """A rule between two parameters: same_length, less_than, at_most, greater_than, at_least or
+        multiple_of.
+        """
         if relation not in RELATIONS:
             raise UsageError(
                 f"unknown relation '{relation}' in require()",
@@ -330,7 +334,7 @@ class Describer(Versions):
         self._rules.append([param, relation, other])
 
     def example(self, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> None:
-        """Accepted inputs, as shapes or arrays, and parameters: for documentation and tenon.check."""
+        """Accepted inputs, as shapes or arrays, and parameters: for documents and tenon.check."""
         tensors: dict[str, dict[str, Any]] = {}
         for name, value in inputs.items():
             if isinstance(value, np.ndarray):
@@ -422,7 +426,7 @@ def kind_of(
 
 
 def plain(name: str, kind: str, default: Any, choices: list[str]) -> Any:
-    """The default as the manifest stores it. Required parameters have none and get a placeholder."""
+    """The default as the manifest stores it; a placeholder if the parameter is required."""
     if default is MISSING:
         return choices[0] if choices else ZEROS[kind]
     try:

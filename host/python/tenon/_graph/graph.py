@@ -35,7 +35,7 @@ class Graph:
         self._sessions: dict[Any, Session] = {}
         self._names: dict[str, int] = {}
 
-    # ---- building -------------------------------------------------------------------------------------------
+    # ---- building --------------------------------------------------------------------------------
 
     def input(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Value:
         """An input, which each run receives. A dimension of None may differ between runs."""
@@ -124,7 +124,7 @@ class Graph:
         self._core.update(self._own(variable), self._own(value))
         self._changed()
 
-    # ---- inspection -------------------------------------------------------------------------------------------
+    # ---- inspection ------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Value:
         """A value by name (`fc1`, `fc1:1`, `fc1:mask`), or by the name of a graph output."""
@@ -170,7 +170,7 @@ class Graph:
 
     @property
     def operators(self) -> list[dict[str, Any]]:
-        """The operators of the nodes, with the plugin that each came from when the graph was made."""
+        """The operators of the nodes, with the plugin of each when the graph was made."""
         return self._core.operators()
 
     @property
@@ -179,7 +179,7 @@ class Graph:
         progress: dict[str, Any] | None = self._core.training()
         return progress
 
-    # ---- files --------------------------------------------------------------------------------------------------
+    # ---- files -----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, seed: int = 0) -> None:
         """Writes a .tenon file atomically. Variables without elements are initialized from the
@@ -222,7 +222,7 @@ class Graph:
     def __deepcopy__(self, _: Any) -> Graph:
         return _from_bytes(self.to_bytes())
 
-    # ---- running --------------------------------------------------------------------------------------------------
+    # ---- running ---------------------------------------------------------------------------------
 
     def session(self, **options: Any) -> Session:
         """A session of the graph as it is now. Options: see tenon.Session."""
@@ -250,21 +250,21 @@ class Graph:
         self._core.bind()
 
     def plan(self, /, **shapes: Shape) -> Any:
-        """The plan of a run with inputs of these shapes: its steps and memory layout. Nothing runs."""
+        """The plan of a run with inputs of these shapes: steps and memory layout. Nothing runs."""
         from .drawing import Plan
 
         return Plan(
             _core.Session(self._core).plan({name: _known(shape) for name, shape in shapes.items()})
         )
 
-    # ---- drawings ---------------------------------------------------------------------------------------------------
+    # ---- drawings --------------------------------------------------------------------------------
 
     def dot(self) -> str:
         """The graph in the DOT language."""
         return self._core.dot()
 
     def svg(self) -> str:
-        """The graph as SVG, drawn by graphviz. Raises UsageError if the program `dot` is missing."""
+        """The graph as SVG, drawn by graphviz. Raises UsageError if `dot` is missing."""
         from .drawing import svg_of_dot
 
         return svg_of_dot(self.dot())
@@ -279,7 +279,7 @@ class Graph:
         outputs = listed([each["name"] for each in self._core.outputs()], "")
         return f"<tenon.Graph of {len(self._core.nodes())} nodes: ({inputs}) -> ({outputs})>"
 
-    # ---- inside -----------------------------------------------------------------------------------------------------
+    # ---- inside ----------------------------------------------------------------------------------
 
     @staticmethod
     def _of_handle(host: _core.Host, handle: _core.Graph) -> Graph:

@@ -233,7 +233,7 @@ class Session(_core.SessionBase):
         return Profile(self.times(), self._core.profile_page(self._host))
 
     def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
-        """The first NaN or infinity of the last run, as a sentence; empty if all values are finite."""
+        """The first NaN or infinity of the last run, as a sentence; empty if there is none."""
         return self._core.first_non_finite(dict(inputs))
 
     def close(self) -> None:

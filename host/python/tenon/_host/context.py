@@ -69,6 +69,6 @@ def _here() -> tuple[Block, ...]:
 
 
 def replace_all(host: _core.Host) -> None:
-    """Sets the default host of a process that was just forked, whatever blocks its parent was in."""
+    """Sets the default host of a forked process, whatever blocks its parent was in."""
     _blocks.set(())
     _core.set_default_host(host)

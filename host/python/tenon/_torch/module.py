@@ -159,7 +159,7 @@ class GraphModule(torch.nn.Module):
             )
             return made
 
-    # ---- sessions -----------------------------------------------------------------------------------------------------
+    # ---- sessions --------------------------------------------------------------------------------
 
     def _states(self) -> dict[str, Tensor]:
         return {name: getattr(self, attribute) for name, attribute in self._state_names.items()}

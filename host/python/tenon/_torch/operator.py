@@ -63,7 +63,7 @@ class RegisteredOperator:
     def host(self) -> _core.Host:
         return self._host or _core.default_host()
 
-    # ---- arguments ------------------------------------------------------------------------------------------------
+    # ---- arguments -------------------------------------------------------------------------------
 
     def sort(self, arguments: Sequence[Any], named: dict[str, Any]) -> Call:
         """Sorts the arguments of a call, from which torch omits those that equal their default."""
@@ -94,7 +94,7 @@ class RegisteredOperator:
         params = {name: value for name, value in call.params.items() if name not in self.fixed}
         return {**params, "training": call.training} if has_training(self.info) else params
 
-    # ---- preparing ------------------------------------------------------------------------------------------------
+    # ---- preparing -------------------------------------------------------------------------------
 
     def prepare(
         self, host: _core.Host, shapes: Sequence[Dims | None], call: Call, device: str
@@ -185,7 +185,7 @@ class RegisteredOperator:
                 else "add it to a graph and use tenon.torch.module(graph)",
             )
 
-    # ---- called by torch --------------------------------------------------------------------------------------------
+    # ---- called by torch -------------------------------------------------------------------------
 
     def kernel(self, *arguments: Any, **named: Any) -> Any:
         return self.result(self.run(self.sort(arguments, named), hidden=False))
@@ -271,7 +271,7 @@ class RegisteredOperator:
         dims = [torch.library.get_ctx().new_dynamic_size() if dim is None else dim for dim in shape]
         return torch.empty(dims, dtype=torch_dtype(dtype), device=device)
 
-    # ---- gradients ----------------------------------------------------------------------------------------------------
+    # ---- gradients -------------------------------------------------------------------------------
 
     def backward(
         self,

@@ -29,7 +29,8 @@ run time are None.
 """
 
 PROBES: tuple[tuple[int, int], ...] = ((1, 1), (7, 3), (197, 14), (1009, 6))
-"""Offsets to the numbers that torch traces with: (for all symbols, more for each further symbol)."""
+"""Offsets to the numbers that torch traces with: (for all symbols, more for each further one).
+"""
 
 
 def infer(infer_numbers: Infer, shapes: Sequence[Dims | None]) -> list[tuple[str, Dims | None]]:

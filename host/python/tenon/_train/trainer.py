@@ -336,7 +336,7 @@ def named_tensors(
 
 
 def find_loss(graph: Graph) -> str:
-    """The output `loss`, or the only one that is a floating number; empty if the graph has neither."""
+    """The output `loss`, or the only floating-point output; empty if the graph has neither."""
     outputs = graph.outputs()
     if "loss" in outputs:
         return "loss"
