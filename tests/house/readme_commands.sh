@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# readme_commands.sh BUILD: builds the plugins of the README and of the first operator's page, and
-# runs the commands of the README and of the guides as printed. Their input files are created here:
+# readme_commands.sh BUILD: builds the plugins of the README and of the pages about operators, and
+# runs the commands of these pages and of the guides as printed. Their input files are created here:
 # net.json is the demo's perceptron, x.npy and y.npy are the digits.
 set -euo pipefail
 build=$(realpath "$1")
@@ -12,13 +12,14 @@ export XDG_CACHE_HOME=$work/cache PATH="$build:$PATH"
 program() { awk '/^```cpp$/ {inside = 1; next} /^```$/ {if (inside) exit} inside' "$1"; }
 program README.md >"$work/half_square.cpp"
 program sdk/docs/first_operator.md >"$work/scaled_cos.cpp"
+program sdk/docs/kernels.md >"$work/row_norm.cpp"
 mkdir "$work/my_plugins"
 cp host/demo/mlp.json "$work/net.json"
 cp tests/data/digits_images.npy "$work/x.npy"
 cp tests/data/digits_labels.npy "$work/y.npy"
 ln -s "$PWD"/{host,sdk} "$work"
 commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \|LC_ALL=C awk \)/\1/p' "$1"; }
-for page in README.md sdk/docs/first_operator.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
+for page in README.md sdk/docs/{first_operator,kernels}.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
   [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
   [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README's commands have created it
   commands "$page"
