@@ -49,6 +49,16 @@ bool cannot_fail(const Plan& plan, std::size_t step) {
   return info.space == bundled_space && (is_optimizer(info) || info.name == "scale_by");
 }
 
+// Whether a failure of the step shows only at the end of the run: faults that kernels report on a
+// GPU, and invalid sparse results there.
+bool may_fail_late(const Plan& plan, std::size_t step) {
+  if (plan.copy_of(step) != none || plan.group_of(step) != none || plan.device_of(step).is_cpu() ||
+      cannot_fail(plan, step))
+    return false;
+  const auto& info = *plan.operator_of(plan.node_of(step)).info;
+  return info.space != bundled_space || info.name != "global_norm_scale";
+}
+
 }  // namespace
 
 Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels,
@@ -77,11 +87,14 @@ Execution::~Execution() = default;
 
 void Execution::find_changes() {
   changes_last_ = true;
+  bool late = false;
   for (std::size_t step = 0; step < plan_->step_count(); ++step) {
     const auto changed = changed_by(*plan_, step);
     changes_.insert(changes_.end(), changed.begin(), changed.end());
     if (!changes_.empty()) changes_last_ = changes_last_ && cannot_fail(*plan_, step);
+    late = late || may_fail_late(*plan_, step);
   }
+  changes_last_ = changes_last_ && !late;
   for (const auto& [variable, value] : plan_->memory.copies) changes_.push_back(variable);
 }
 

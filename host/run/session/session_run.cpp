@@ -177,8 +177,8 @@ NamedTensors SessionRun::run_stage(Planned& planned, const NamedTensors& inputs,
   for (const auto& [name, tensor] : inputs) input_files.add(tensor);
   const WatchedStop watched(execution, request_.stop);
   try {
-    transaction_.save_changes(planned, more || options.debug || !input_files.empty() ||
-                                           !session_.files.empty() ||
+    transaction_.save_changes(planned, more || options.debug || output_callback(request_) ||
+                                           !input_files.empty() || !session_.files.empty() ||
                                            request_.stop.stop_possible());
     call_steps(planned, destinations, outputs, more);
     end_copied_process();
