@@ -53,7 +53,7 @@ Host::Impl::Impl(HostOptions user_options)
       plugin_set(plugin_options(options, warnings, threads.count()), host_table()),
       calls(std::make_unique<CallCache<EagerCall>>(max_idle_calls)),
       rules(std::make_unique<RuleCache>()),
-      seed_(options.seed) {
+      random(options.seed) {
   if (options.name_crashes) name_crashes();
   add_gradient_operators(plugin_set);
   add_storage_operators(plugin_set);
@@ -114,7 +114,7 @@ HostVersion Host::version() const {
 }
 
 void Host::seed(std::uint64_t seed) {
-  impl_->start_random(seed);
+  impl_->random.start(seed);
 }
 
 std::string Host::add_operator(std::string_view manifest, const tenon_operator* table,

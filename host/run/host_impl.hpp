@@ -1,6 +1,5 @@
 // The implementation of Host.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <tenon/host/call_cache.hpp>
@@ -8,6 +7,7 @@
 
 #include "device/threads.hpp"
 #include "plugin/plugin_set.hpp"
+#include "run/random_positions.hpp"
 #include "run/warnings.hpp"
 #include "tensor/call_context.hpp"
 
@@ -18,11 +18,6 @@ class RuleCache;
 
 /// The host functions for plugins. Their calls carry a CallContext.
 const tenon_host& host_table();
-
-/// The position in the random streams from which a call draws.
-struct RandomPosition {
-  std::uint64_t seed = 0, step = 0;
-};
 
 /// Prefixes log lines with the running kernel. Warnings go to the host's warnings, each once; other
 /// levels to HostOptions::log.
@@ -49,23 +44,10 @@ struct Host::Impl : std::enable_shared_from_this<Host::Impl> {
   std::unique_ptr<CallCache<EagerCall>> calls;  // of operators in plugin_set
   std::unique_ptr<RuleCache> rules;             // of operators in plugin_set
   std::once_flag defaults_scanned;
+  RandomPositions random;  // of eager and prepared calls
 
   PluginSet& plugins();  ///< with the default folders scanned
   HostVersion version() const { return {number, plugin_set.generation()}; }
-
-  /// The position for the next call. The seed is read after the step, so that no call combines a
-  /// step of a new seed with the old seed.
-  RandomPosition next_random() {
-    const auto step = eager_calls_.fetch_add(1);
-    return {seed_.load(), step};
-  }
-  void start_random(std::uint64_t seed) {
-    seed_.store(seed);
-    eager_calls_.store(0);
-  }
-
- private:
-  std::atomic<std::uint64_t> seed_, eager_calls_ = 0;
 };
 
 }  // namespace tenon

@@ -308,7 +308,7 @@ void PreparedCall::Impl::forward(std::span<const Tensor> arguments, std::span<Te
     write(pass, i, made[i], outputs[i]);
     pass.tensors.outputs[i] = &pass.written[i];
   }
-  random_ = host.next_random();
+  random_ = host.random.next();
   const CallerStateBackup backup(info(), state_arguments);
   try {
     run(pass);

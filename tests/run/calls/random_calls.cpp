@@ -1,11 +1,14 @@
 // Random numbers of eager and prepared calls.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <tenon/host/host.hpp>
 #include <tenon/host/udf.hpp>
 #include <thread>
 
 #include "application_host.hpp"
+#include "run/random_positions.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
@@ -138,4 +141,30 @@ TEST_CASE(
   for (auto& thread : threads) thread.join();
   host.seed(42);
   CHECK(same_bits(host.call("noise", x), NoiseHost(42).call("noise", x)));
+}
+
+TEST_CASE("random positions: none combines a seed with a step of another one") {
+  constexpr std::uint64_t seeds = 300;
+  RandomPositions positions(0);
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> draws = 0;
+  std::vector<RandomPosition> drawn;
+  std::thread thread([&] {
+    while (!stop) drawn.push_back(positions.next()), ++draws;
+  });
+  for (std::uint64_t seed = 1; seed < seeds; ++seed) {  // after many draws and few draws in turn
+    const auto before = draws.load();
+    while (draws < before + (seed % 2 == 0 ? 10 : 1000)) {
+    }
+    positions.start(seed);
+  }
+  stop = true;
+  thread.join();
+  std::vector<std::uint64_t> counts(seeds), max_steps(seeds);
+  for (const auto& [seed, step] : drawn)
+    ++counts[seed], max_steps[seed] = std::max(max_steps[seed], step);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed)
+    wrong += max_steps[seed] > counts[seed] + 1;  // the thread may skip one step of a new seed
+  CHECK(wrong == 0);
 }
