@@ -111,13 +111,14 @@ Graph Graph::Impl::completed() {
   const GraphUsers::ReadGuard use(users);
   if (complete) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
-  const auto operators = plugins().generation();
-  if (!completed_ || completed_with_ != operators) {
+  auto& operators = plugins();
+  const auto version = impl_of(host).version();
+  if (!completed_ || completed_with_ != version) {
     auto made = std::make_shared<GraphSnapshot>(*current);
-    GraphBuilder(made->model, made->binding, plugins()).complete();
+    GraphBuilder(made->model, made->binding, operators).complete();
     made->inference_complete.value = true;
     completed_ = std::move(made);
-    completed_with_ = operators;
+    completed_with_ = version;
   }
   std::shared_ptr<Impl> copy(new Impl(*this, completed_));
   copy->complete = true;

@@ -68,7 +68,7 @@ struct Graph::Impl {
   mutable std::atomic<bool> shared_ = false;
   std::mutex completing_;
   std::shared_ptr<GraphSnapshot> completed_;  // of an incomplete graph
-  std::uint64_t completed_with_ = 0;          // the generation of the operators
+  HostVersion completed_with_;                // the operators
 };
 
 }  // namespace tenon

@@ -55,12 +55,13 @@ Graph graph_of(Host::Impl& host, GraphSnapshot snapshot) {
   return ImplAccess::graph(std::move(impl));
 }
 
-std::shared_ptr<const RuleSet> RuleCache::of(PluginSet& plugins) {
+std::shared_ptr<const RuleSet> RuleCache::of(Host::Impl& host) {
+  auto& plugins = host.plugins();
   const std::lock_guard lock(mutex_);
-  const auto generation = plugins.generation();
-  if (!rules_ || generation_ != generation) {
+  const auto version = host.version();
+  if (!rules_ || version_ != version) {
     rules_ = std::make_shared<const RuleSet>(plugins.catalog());
-    generation_ = generation;
+    version_ = version;
   }
   return rules_;
 }
@@ -71,7 +72,7 @@ std::shared_ptr<const GraphSnapshot> optimized_graph(Host::Impl& host,
                                                      const TensorTable& tensors,
                                                      const std::vector<bool>& unchanging) {
   if (options.optimize == Optimize::none || options.training || options.debug) return graph;
-  const auto rules = host.rules->of(host.plugins());
+  const auto rules = host.rules->of(host);
   warn_of_faults(host, *rules, graph->binding);
   Rewriting rewriting(graph,
                       {.optimize = options.optimize,

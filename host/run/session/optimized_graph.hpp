@@ -13,11 +13,11 @@ namespace tenon {
 /// The rewrite rules of a host's plugins, updated when plugins are added. Threads: any.
 class RuleCache {
  public:
-  std::shared_ptr<const RuleSet> of(PluginSet& plugins);
+  std::shared_ptr<const RuleSet> of(Host::Impl& host);
 
  private:
   std::mutex mutex_;
-  std::uint64_t generation_ = 0;
+  HostVersion version_;  // of the rules
   std::shared_ptr<const RuleSet> rules_;
 };
 
