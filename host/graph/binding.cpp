@@ -1,7 +1,6 @@
 #include "graph/binding.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 #include "graph/operators/operator_use.hpp"
 #include "graph/parameters.hpp"
 #include "graph/upgrade.hpp"
+#include "io/counted.hpp"
 #include "plugin/missing_operators.hpp"
 
 namespace tenon {
@@ -100,7 +100,7 @@ Binding::Node bind_backward(const GraphModel& model, const NodeRecord& node,
 std::string input_names(const OperatorInfo& info) {
   std::vector<std::string_view> names;
   for (const auto& input : info.inputs) names.emplace_back(input.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return listed(names);
 }
 
 // Nodes store inputs by index, which is meaningless for an operator with a different list of

@@ -13,6 +13,7 @@
 
 #include "graph/strings.hpp"
 #include "graph/table_parameter.hpp"
+#include "io/counted.hpp"
 #include "io/utf8.hpp"
 #include "plugin/operator_history.hpp"
 
@@ -25,8 +26,8 @@ template <class... Args>
 }
 
 [[noreturn]] void refuse_kind(const ParamInfo& param, const AttributeValue& value) {
-  refuse("parameter '{}' is {} but must be {}", param.name, to_string(value),
-         param.kind == ParamKind::choice ? fmt::format("one of {}", fmt::join(param.choices, ", "))
+  refuse("parameter '{}' is {} but must be {}", param.name, message_text(value),
+         param.kind == ParamKind::choice   ? fmt::format("one of {}", listed(param.choices))
          : param.kind == ParamKind::tensor ? table_text(param)
                                            : std::string(name_of(param.kind)));
 }
@@ -62,7 +63,7 @@ void put_ints(GraphModel& model, AttributeRecord& record, const ParamInfo& param
       std::int64_t integer = 0;
       if (!as_integer((*real)[i], integer))
         refuse("parameter '{}' is {} but must be {}: element {} is {}", param.name,
-               to_string(value), name_of(param.kind), i, (*real)[i]);
+               message_text(value), name_of(param.kind), i, (*real)[i]);
       model.ints.push_back(integer);
     }
   } else {
@@ -195,7 +196,7 @@ void check_choices(const ParamInfo& param, const std::vector<std::string>& texts
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (std::find(param.choices.begin(), param.choices.end(), texts[i]) == param.choices.end())
       refuse("element {} of parameter '{}' is \"{}\" but must be one of {}", i, param.name,
-             printable(texts[i]), fmt::join(param.choices, ", "));
+             printable(texts[i]), listed(param.choices));
 }
 
 void check_record(const GraphModel& model, const ParamInfo& param, const AttributeRecord& record) {
@@ -226,7 +227,7 @@ void check_record(const GraphModel& model, const ParamInfo& param, const Attribu
   std::vector<std::string> known;
   for (const auto& param : info.params) known.push_back(param.name);
   const auto all = known.empty() ? std::string("it has no parameters")
-                                 : fmt::format("its parameters are {}", fmt::join(known, ", "));
+                                 : fmt::format("its parameters are {}", listed(known));
   throw Failure(FailureKind::usage, fmt::format("unknown parameter '{}'", name),
                 did_you_mean(similar_names(name, known), all));
 }
@@ -424,6 +425,26 @@ std::string to_string(const AttributeValue& value) {
     std::string operator()(const Tensor& tensor) const { return table_string(tensor); }
   };
   return std::visit(Printer{}, value.variant());
+}
+
+std::string message_text(const AttributeValue& value) {
+  const auto in_brackets = [](const auto& list) {
+    return list.empty() ? std::string("[]") : fmt::format("[{}]", listed(list));
+  };
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant()))
+    return in_brackets(*whole);
+  if (const auto* real = std::get_if<std::vector<double>>(&value.variant()))
+    return in_brackets(*real);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value.variant())) {
+    std::vector<std::string> quoted;
+    for (const auto& text : *texts) quoted.push_back('"' + text + '"');
+    return in_brackets(quoted);
+  }
+  const auto* tensor = std::get_if<Tensor>(&value.variant());
+  constexpr std::int64_t max_elements = 16;
+  return tensor != nullptr && tensor->size() > max_elements
+             ? fmt::format("{} {}", name_of(tensor->dtype()), to_string(tensor->shape()))
+             : to_string(value);
 }
 
 }  // namespace tenon

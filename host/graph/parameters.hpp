@@ -31,6 +31,9 @@ AttributeValue value_of(const GraphModel& model, const AttributeRecord& record);
 /// Returns all of the node's parameters as user-level values.
 Attributes all_parameters(const GraphModel& model, const NodeRecord& node);
 
+/// Like to_string(), for messages: lists and tensors with at most 16 elements.
+std::string message_text(const AttributeValue& value);
+
 /// Returns the ABI's kind (enum tenon_attribute_kind) of a declared kind.
 std::uint32_t attribute_kind(ParamKind kind);
 

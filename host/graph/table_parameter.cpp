@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tenon/host/failure.hpp>
 
+#include "graph/parameters.hpp"
 #include "tensor/exact_cast.hpp"
 #include "tensor/number_fits.hpp"
 
@@ -49,7 +50,7 @@ Tensor as_tensor(const ParamInfo& param, const AttributeValue& value) {
     return list_of(param, *whole);
   if (const auto* real = std::get_if<std::vector<double>>(&value.variant()))
     return *param.dtype == f32 ? rounded(param, *real) : list_of(param, *real);
-  reject("parameter '{}' is {} but must be {}", param.name, to_string(value), table_text(param));
+  reject("parameter '{}' is {} but must be {}", param.name, message_text(value), table_text(param));
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ Tensor table_of(const ParamInfo& param, const AttributeValue& value) {
                                            ? ""
                                            : fmt::format("{} ", name_of(tensor.storage())),
                                        name_of(tensor.dtype()), to_string(tensor.shape()))
-                         : to_string(value);
+                         : message_text(value);
   reject("parameter '{}' is {}, which cannot be converted to {} without loss", param.name, shown,
          table_text(param));
 }

@@ -2,11 +2,12 @@
 #include "graph/operators/optimizer.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <tenon/host/failure.hpp>
 #include <tenon/host/host.hpp>
 #include <tenon/host/trainer.hpp>
+
+#include "io/counted.hpp"
 
 namespace tenon {
 
@@ -27,7 +28,7 @@ std::shared_ptr<const OperatorInfo> find_optimizer(Host& host, const std::string
                               "no plugin has an optimizer: add the folder of one that does, or "
                               "name it in TENON_PLUGIN_PATH")
                         : did_you_mean(similar_names(name, known),
-                                       fmt::format("optimizers are {}", fmt::join(known, ", ")));
+                                       fmt::format("optimizers are {}", listed(known)));
   if (const auto why = catalog.why_missing(name); !why.empty())
     throw Failure(FailureKind::plugin, fmt::format("optimizer '{}' cannot be used: {}", name, why),
                   catalog.next_step(name));

@@ -67,6 +67,31 @@ TEST_CASE("parameters: each bound is enforced by itself, including its limit") {
   }
 }
 
+TEST_CASE("parameters: messages show few elements of a long list") {
+  BoundedHost host;
+  const auto x = Tensor::from<float>({1, 2}, {2});
+  const struct {
+    AttributeValue value;
+    const char* shown;
+  } cases[] = {
+      {std::vector<std::int64_t>(1000, 7),
+       "[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 and 984 more]"},
+      {std::vector<double>(17, 0.5), ", 0.5 and 1 more]"},
+      {std::vector<std::string>(17, "a"), "\"a\", \"a\" and 1 more]"},
+      {std::vector<std::int64_t>(2, 7), "[7, 7]"},
+      {std::vector<std::int64_t>(), "[]"},
+      {Tensor::zeros(f32, {1000}), "float32 [1000]"},
+      {Tensor::zeros(f32, {2}), "float32 [2] {0, 0}"},
+  };
+  for (const auto& [value, shown] : cases) {
+    CAPTURE(std::string(shown));
+    Attributes attributes;
+    attributes.set("least", value);
+    const auto message = failure_of([&] { host.call("bounded", {x}, attributes); }).message;
+    CHECK(message.find(shown + std::string(" but must be an integer")) != std::string::npos);
+  }
+}
+
 TEST_CASE("parameters: integers in a list may be written as decimals") {
   BoundedHost host;
   const auto x = Tensor::from<float>({1, 2}, {2});

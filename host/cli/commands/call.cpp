@@ -1,6 +1,5 @@
 // tenon call: calls one operator without a graph.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/session.hpp>
@@ -10,6 +9,7 @@
 #include "cli/output/output_paths.hpp"
 #include "cli/output/requested_outputs.hpp"
 #include "cli/print/parameter_text.hpp"
+#include "io/counted.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -53,7 +53,7 @@ std::vector<std::string> positional_names(const OperatorInfo& info, const NamedT
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Failure(FailureKind::usage, fmt::format("'{}' has no input '{}'", info.name, name),
                     did_you_mean(similar_names(name, declared),
-                                 fmt::format("its inputs are {}", fmt::join(declared, ", "))));
+                                 fmt::format("its inputs are {}", listed(declared))));
   return names;
 }
 

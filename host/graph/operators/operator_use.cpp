@@ -1,7 +1,6 @@
 #include "graph/operators/operator_use.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tenon/host/catalog.hpp>
@@ -101,7 +100,7 @@ std::vector<ValueId> order_inputs(const OperatorInfo& info, std::vector<ValueId>
       for (const auto& input : info.inputs) names.push_back(input.name);
       throw Failure(FailureKind::usage, fmt::format("unknown input '{}'", name),
                     did_you_mean(similar_names(name, names),
-                                 fmt::format("its inputs are {}", fmt::join(names, ", "))));
+                                 fmt::format("its inputs are {}", listed(names))));
     }
     if (info.inputs[static_cast<std::size_t>(index)].variadic)
       ordered.push_back(value);
