@@ -71,11 +71,11 @@ const std::shared_ptr<const Stage>& SessionGraph::stage_for(std::vector<std::str
   std::sort(outputs.begin(), outputs.end());
   outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
   if (const auto found = stages_.find(outputs); found != stages_.end()) return found->second;
-  constexpr std::size_t max_stages = 256;
-  if (stages_.size() == max_stages) stages_.clear();
   auto stage = std::make_shared<Stage>();
   stage->graph = snapshot;
   if (!outputs.empty()) stage->subgraph.emplace(model(), outputs, options_.training);
+  constexpr std::size_t max_stages = 256;
+  if (stages_.size() == max_stages) stages_.clear();  // only for outputs that the graph has
   stage->id = next_id++;
   return stages_.emplace(std::move(outputs), std::move(stage)).first->second;
 }

@@ -6,6 +6,7 @@
 
 #include "../../application_host.hpp"
 #include "device/devices.hpp"
+#include "failure_of.hpp"
 #include "graph/composed/expansion.hpp"
 #include "run/host_impl.hpp"
 #include "run/session/session_graph.hpp"
@@ -77,4 +78,28 @@ TEST_CASE("graphs of a session: while the application can write to a constant, t
   CHECK(graphs.is_optimized(second));
   CHECK(sum.dropped == std::vector<const SessionGraph*>{first});
   CHECK(&graphs.up_to_date() == &second);
+}
+
+TEST_CASE("graphs of a session: a request for an unknown output drops no stage") {
+  ApplicationHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {1});
+  constexpr unsigned outputs = 8, combinations = 1u << outputs;
+  for (unsigned i = 0; i < outputs; ++i)
+    graph.output("y" + std::to_string(i), graph.add("sum_gradients", {x, x}));
+  const SessionOptions options;
+  SessionGraphs graphs(impl_of(host), impl_of(impl_of(graph).completed()).current, options,
+                       [](const SessionGraph&) {});
+  auto& original = graphs.original();
+  std::uint64_t next_stage = 0;
+  const auto stage_of = [&](unsigned combination) {
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < outputs; ++i)
+      if ((combination >> i) % 2 != 0) names.push_back("y" + std::to_string(i));
+    return original.stage_for(names, next_stage);
+  };
+  std::vector<std::shared_ptr<const Stage>> stages;
+  for (unsigned each = 0; each < combinations; ++each) stages.push_back(stage_of(each));
+  CHECK(failure_of([&] { original.stage_for({"y0", "nothing"}, next_stage); }).kind != 0);
+  for (unsigned each = 0; each < combinations; ++each) CHECK(stage_of(each) == stages[each]);
 }
