@@ -30,6 +30,9 @@ done
 # host/CMakeLists.txt.
 in_program=" serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/system_reason.hpp io/utf8.hpp "
 
+# What training shares with run, besides the public headers.
+shared_with_train=" run/impl_access.hpp run/one_thread.hpp run/shared_values.hpp run/warnings.hpp "
+
 includes() {  # file:line:<name> or file:line:"name" of every include in these files
   grep -HnoP '^\s*#\s*include\s*\K[<"][^>"]*[>"]' "$@" /dev/null || true
 }
@@ -55,6 +58,8 @@ while IFS=: read -r file line name; do
     fault "$file:$line: the server's backend includes public headers <tenon/...> and its own, not $name"
   elif [[ $from == python && $name == \"* && $name != \"python/* ]]; then
     fault "$file:$line: the Python module includes public headers <tenon/...> and its own \"python/...\", not $name"
+  elif [[ $from == train && $to == run && $shared_with_train != *" ${name:1:-1} "* ]]; then
+    fault "$file:$line: training uses sessions and graphs through their interfaces, not through $name"
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
     fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
   elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then
