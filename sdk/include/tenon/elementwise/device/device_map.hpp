@@ -110,6 +110,24 @@ struct DeviceMap {
   DeviceOperand sources[max_sources];
   DeviceOperand out;
   bool add = false;
+
+  // Byte offsets of point i. Templates of the number of operands only: kernels have thousands of
+  // bodies.
+  template <int n>
+  TENON_FN void add_offsets(std::int64_t (&offsets)[n], std::int64_t i) const {
+    space.add_offsets(offsets, i, [this](int k, int axis) {
+      return (k < n - 1 ? sources[k] : out).strides[axis];
+    });
+  }
+  template <int n>
+  TENON_FN void add_source_offsets(std::int64_t (&offsets)[n], std::int64_t i) const {
+    space.add_offsets(offsets, i, [this](int k, int axis) { return sources[k].strides[axis]; });
+  }
+  TENON_FN std::int64_t out_offset(std::int64_t i) const {
+    std::int64_t offset[1] = {};
+    space.add_offsets(offset, i, [this](int, int axis) { return out.strides[axis]; });
+    return offset[0];
+  }
 };
 
 inline DeviceMap device_map(const Job& job) {
@@ -138,9 +156,7 @@ struct MapBody {
     using T = typename Function::Number;
     constexpr int sources = Function::sources;
     std::int64_t offsets[sources + 1] = {};
-    map.space.add_offsets(offsets, i, [&](int k, int axis) {
-      return (k < sources ? map.sources[k] : map.out).strides[axis];
-    });
+    map.add_offsets(offsets, i);
     T x[sources];
     for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], offsets[k]);
     store<Stored>(map.out, offsets[sources], Function::at(f, x), map.add);

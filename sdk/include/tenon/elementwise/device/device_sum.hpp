@@ -14,6 +14,11 @@ struct DeviceSum {
   DeviceMap results;    ///< space: the elements of the gradient; sources: their first terms
   gpu::RowMajor terms;  ///< the terms of each element
   std::int64_t strides[max_sources][max_rank] = {};  ///< strides of the sources between terms
+
+  template <int n>
+  TENON_FN void add_term_offsets(std::int64_t (&offsets)[n], std::int64_t term) const {
+    terms.add_offsets(offsets, term, [&](int k, int axis) { return strides[k][axis]; });
+  }
 };
 
 /// `wide`: a tensor with the shape that the input was broadcast to.
@@ -50,12 +55,12 @@ TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, 
   const DeviceMap& map = sum.results;
   constexpr int sources = Function::sources;
   std::int64_t first[sources] = {};
-  map.space.add_offsets(first, i, [&](int k, int axis) { return map.sources[k].strides[axis]; });
+  map.add_source_offsets(first, i);
   double total = 0;
   for (std::int64_t term = begin, terms = sum.terms.count(); term < terms; term += step) {
     std::int64_t offsets[sources];
     for (int k = 0; k < sources; ++k) offsets[k] = first[k];
-    sum.terms.add_offsets(offsets, term, [&](int k, int axis) { return sum.strides[k][axis]; });
+    sum.add_term_offsets(offsets, term);
     T x[sources];
     for (int k = 0; k < sources; ++k) x[k] = load<T, Stored>(map.sources[k], offsets[k]);
     total += static_cast<double>(Function::at(f, x));
@@ -66,14 +71,12 @@ TENON_FN double sum_terms(const Class& f, const DeviceSum& sum, std::int64_t i, 
 template <class Function, class Stored>
 TENON_FN void store_sum(const DeviceSum& sum, std::int64_t i, double total) {
   const DeviceMap& map = sum.results;
-  std::int64_t offset[1] = {};
-  map.space.add_offsets(offset, i, [&](int, int axis) { return map.out.strides[axis]; });
   typename Function::Number number = 0;
   if constexpr (is_half<Stored>)
     number = halves::round_to_odd(total);  // store() then rounds to 16 bits only once
   else
     number = static_cast<typename Function::Number>(total);
-  store<Stored>(map.out, offset[0], number, map.add);
+  store<Stored>(map.out, map.out_offset(i), number, map.add);
 }
 
 /// The body for many results with few terms: one thread per result.
