@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "isolate/message.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon::isolate {
 
@@ -33,17 +34,6 @@ inline std::optional<std::size_t> tensor_bytes(std::uint32_t dtype,
   for (const auto dim : dims)
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(dim), &bytes)) return {};
   return bytes;
-}
-
-/// Returns the type_code of abi.h.
-inline std::uint8_t dlpack_code(DType dtype) {
-  const char letter = numpy_letter(dtype);
-  return letter == 'i'   ? 0
-         : letter == 'u' ? 1
-         : letter == 'f' ? 2
-         : letter == 'V' ? 4
-         : letter == 'c' ? 5
-                         : 6;
 }
 
 /// `values` are the elements of a text, a list or a tensor; `dtype` and `dims` those of a tensor.
@@ -139,7 +129,7 @@ class OwnedAttributes {
       throw ProtocolError("a tensor attribute's shape does not match its elements");
     auto& [tensor, dims] = tensors_.emplace_back();
     std::copy(message.dims.begin(), message.dims.end(), dims);
-    const auto dtype = static_cast<DType>(message.dtype);
+    const auto type = dlpack_type(static_cast<DType>(message.dtype));
     tensor.size = sizeof tensor;
     tensor.dtype = static_cast<std::uint8_t>(message.dtype);
     tensor.index_dtype = TENON_I64;
@@ -147,8 +137,8 @@ class OwnedAttributes {
                     TENON_CPU,
                     0,
                     static_cast<std::int32_t>(message.dims.size()),
-                    dlpack_code(dtype),
-                    static_cast<std::uint8_t>(8 * size_of(dtype)),
+                    type.code,
+                    type.bits,
                     1,
                     dims,
                     nullptr,

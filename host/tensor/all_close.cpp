@@ -7,15 +7,10 @@
 #include <tenon/host/tensor_functions.hpp>
 #include <tenon/visit.hpp>
 
+#include "tensor/dtype_traits.hpp"
+
 namespace tenon {
 namespace {
-
-double default_tolerance(DType dtype) {
-  return dtype == f64 || dtype == c128  ? 1e-8
-         : dtype == f32 || dtype == c64 ? 1e-5
-         : floating.has(dtype)          ? 1e-3
-                                        : 0;
-}
 
 Tensor plain(const Tensor& tensor) {
   const auto here = tensor.to("cpu");
@@ -118,7 +113,7 @@ Comparison all_close(const Tensor& found, const Tensor& expected, const CloseOpt
     return result;
   }
   const auto left = plain(found), right = plain(expected);
-  const double rtol = options.rtol < 0 ? default_tolerance(found.dtype()) : options.rtol;
+  const double rtol = options.rtol < 0 ? traits_of(found.dtype()).tolerance.all_close : options.rtol;
   return visit<every_type>(found.dtype(), [&]<class T>() {
     return compared<T>(std::span<const T>(left.values<T>()), std::span<const T>(right.values<T>()),
                        found.shape(), options, rtol);

@@ -5,6 +5,7 @@
 
 #include "device/devices.hpp"
 #include "tensor/dlpack_versioned.hpp"
+#include "tensor/dtype_traits.hpp"
 #include "tensor/tensor_device.hpp"
 #include "tensor/tensor_impl.hpp"
 

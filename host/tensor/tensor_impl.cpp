@@ -1,27 +1,12 @@
 #include "tensor/tensor_impl.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <tenon/host/failure.hpp>
 
+#include "tensor/dtype_traits.hpp"
 #include "tensor/element_count.hpp"
 
 namespace tenon {
-
-DlpackType dlpack_type(DType dtype) {
-  static constexpr auto codes = [] {
-    // the position of a letter is DLPack's type code: 3 is an opaque handle, 5 complex
-    constexpr std::string_view letters = "iufoVcb";
-    std::array<std::uint8_t, dtype_count> all{};
-    for (int i = 0; i < dtype_count; ++i)
-      all[i] = static_cast<std::uint8_t>(letters.find(numpy_letter(static_cast<DType>(i))));
-    return all;
-  }();
-  const auto number = static_cast<std::size_t>(dtype);
-  return {number < codes.size() ? codes[number] : std::uint8_t{0},
-          static_cast<std::uint8_t>(8 * size_of(dtype))};
-}
 
 static std::int64_t checked_size(DType dtype, const Shape& shape) {
   if (static_cast<int>(dtype) >= dtype_count)

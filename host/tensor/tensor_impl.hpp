@@ -8,12 +8,6 @@
 
 namespace tenon {
 
-struct DlpackType {
-  std::uint8_t code, bits;
-  friend bool operator==(const DlpackType&, const DlpackType&) = default;
-};
-DlpackType dlpack_type(DType dtype);
-
 /// Whether the address is a multiple of the element size, which is a power of two.
 inline bool is_aligned(const void* data, DType dtype) {
   return (reinterpret_cast<std::uintptr_t>(data) & (size_of(dtype) - 1)) == 0;

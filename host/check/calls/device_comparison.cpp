@@ -8,6 +8,7 @@
 #include "check/calls/test_call.hpp"
 #include "graph/initialize.hpp"
 #include "run/calls/operator_run.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -37,22 +38,6 @@ Tensor numbers_of(const tenon_type& type, Numbers numbers, std::uint64_t seed) {
   return tensor;
 }
 
-double tolerance(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-    case DType::c128:
-      return 1e-9;
-    case DType::f32:
-    case DType::c64:
-      return 1e-4;
-    case DType::f16:
-    case DType::bf16:
-      return 2e-2;
-    default:
-      return 0;
-  }
-}
-
 bool near(double expected, double actual, double tolerance) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
   if (expected == actual) return true;
@@ -67,7 +52,7 @@ std::string difference(const std::string& name, const Tensor& expected, const Te
   if (same_bits(expected, actual)) return {};
   const auto left = doubles_of(expected), right = doubles_of(actual);
   for (std::size_t i = 0; i < left.size(); ++i)
-    if (!near(left[i], right[i], tolerance(expected.dtype())))
+    if (!near(left[i], right[i], traits_of(expected.dtype()).tolerance.devices))
       return fmt::format("element {} of {} is {} on {}, but {} on {}", i, name, right[i], device,
                          left[i], reference);
   return {};

@@ -4,31 +4,17 @@
 
 #include "check/calls/backward_test_call.hpp"
 #include "check/calls/test_call.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon::checks {
 namespace {
-
-double tolerance_of_sum(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 1e-12;
-    case DType::f32:
-      return 1e-5;
-    case DType::f16:
-      return 4e-3;
-    case DType::bf16:
-      return 3e-2;
-    default:
-      return any_complex.has(dtype) ? 1e-5 : 0;  // integers and bools are exact
-  }
-}
 
 /// Describes the first element that is not the sum of its previous value and `term`; empty if all
 /// are.
 std::string compare_sum(const std::string& name, const std::vector<double>& before,
                         const Tensor& term_of, const Tensor& sum_of) {
   const auto term = doubles_of(term_of), sum = doubles_of(sum_of);
-  const double tolerance = tolerance_of_sum(sum_of.dtype());
+  const double tolerance = traits_of(sum_of.dtype()).tolerance.sum;
   for (std::size_t k = 0; k < sum.size(); ++k) {
     const double needed = before[k] + term[k];
     if (any_integer.has(sum_of.dtype()) &&

@@ -10,16 +10,10 @@
 #include "graph/rewrite/subgraph.hpp"
 #include "run/graph_impl.hpp"
 #include "run/session/optimized_graph.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon::checks {
 namespace {
-
-// Tolerance relative to the largest element, for different orders of summation.
-double rule_tolerance(DType dtype) {
-  return dtype == DType::f64 || dtype == DType::c128   ? 1e-10
-         : dtype == DType::f16 || dtype == DType::bf16 ? 5e-2
-                                                       : 1e-4;
-}
 
 DType dtype_for(const OperatorInfo& info) {
   for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64})
@@ -222,7 +216,7 @@ std::string compare_sides(const Tensor& written, const Tensor& made, bool exact)
         "element {} is {} in the pattern and {} in the replacement, but an exact rule must not "
         "change any bit",
         where, left[where], right[where]);
-  const auto allowed = rule_tolerance(written.dtype()) * largest;
+  const auto allowed = traits_of(written.dtype()).tolerance.summation * largest;
   if (max_difference <= allowed) return {};
   return fmt::format(
       "element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds "

@@ -12,16 +12,11 @@
 #include "check/precision.hpp"
 #include "check/test_input.hpp"
 #include "io/counted.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon::checks {
 
 namespace {
-
-/// Tolerance relative to the largest element, for results compared with those of the widest dtype.
-/// Random operators and non-floating-point outputs are not compared.
-double tolerance_to_widest(DType dtype) {
-  return dtype == DType::bf16 ? 0.1 : dtype == DType::f16 ? 0.02 : 1e-3;
-}
 
 /// Fills with sixteenths, which every floating-point dtype represents exactly.
 void fill_with_sixteenths(const Tensor& tensor, std::uint64_t seed) {
@@ -69,6 +64,7 @@ std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& checked,
   return test_call.outputs;
 }
 
+/// Random operators and non-floating-point outputs are not compared.
 std::string compare_with_widest(const std::vector<Tensor>& outputs,
                                 const std::vector<Tensor>& widest, DType dtype, DType wide) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -81,7 +77,7 @@ std::string compare_with_widest(const std::vector<Tensor>& outputs,
       largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
     for (std::size_t k = 0; k < right.size(); ++k)
       if (std::isfinite(right[k]) && std::isfinite(narrow[k]) &&
-          std::abs(narrow[k] - right[k]) > tolerance_to_widest(dtype) * (1e-3 + largest))
+          std::abs(narrow[k] - right[k]) > traits_of(dtype).tolerance.widest_dtype * (1e-3 + largest))
         return fmt::format("element {} of output {} is {} with {}, but {} with {}", k, i, narrow[k],
                            name_of(dtype), right[k], name_of(wide));
   }

@@ -15,10 +15,10 @@ inline constexpr std::uint64_t segment_alignment =
 inline constexpr std::uint64_t tensor_alignment = 64;  // a cache line and the widest SIMD vector
 inline constexpr std::uint64_t metadata_limit = 0x7fff0000;  // FlatBuffers' offsets have 31 bits
 inline constexpr std::uint32_t version = 1;
+// Features that a reader must support; those of dtypes are in <tenon/dtype.hpp>.
 inline constexpr std::string_view gradient_feature =
     "gradient";  // backward nodes and updates of variables
 inline constexpr std::string_view sparse_feature = "sparse";  // csr and row_sparse tensors
-inline constexpr std::string_view dtypes_feature = "dtypes";  // dtypes added in 0.2
 inline constexpr std::string_view parameters_feature =
     "parameters";  // parameters that are lists of texts, or tensors
 inline constexpr std::string_view dim_names_feature = "dim_names";  // names of inputs' dimensions

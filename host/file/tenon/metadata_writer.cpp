@@ -186,12 +186,11 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
   if (std::any_of(data.tensors.begin(), data.tensors.end(),
                   [](const auto& stored) { return stored.indices != none; }))
     features.push_back(to.texts(layout::sparse_feature));
-  const auto new_dtype = [](const ValueRecord& value) {
-    const auto dtype = static_cast<DType>(value.type.dtype);
-    return every_type.has(dtype) && !any_type.has(dtype);
-  };
-  if (std::any_of(to.model.values.begin(), to.model.values.end(), new_dtype))
-    features.push_back(to.texts(layout::dtypes_feature));
+  for (const auto& feature : dtype_features)
+    if (std::any_of(to.model.values.begin(), to.model.values.end(), [&](const ValueRecord& value) {
+          return feature.types.has(static_cast<DType>(value.type.dtype));
+        }))
+      features.push_back(to.texts(feature.name));
   const auto named = [&](ValueId input) { return to.model.values[input].dims != none; };
   if (std::any_of(to.model.inputs.begin(), to.model.inputs.end(), named))
     features.push_back(to.texts(layout::dim_names_feature));

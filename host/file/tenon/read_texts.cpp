@@ -31,6 +31,15 @@ void read_texts(ReadContext& reading) {
   }
 }
 
+static bool is_known_feature(std::string_view name) {
+  static constexpr std::string_view known[] = {
+      layout::gradient_feature, layout::sparse_feature, layout::parameters_feature,
+      layout::dim_names_feature, layout::micro_batches_feature};
+  return std::find(std::begin(known), std::end(known), name) != std::end(known) ||
+         std::any_of(std::begin(dtype_features), std::end(dtype_features),
+                     [&](const DTypeFeature& feature) { return name == feature.name; });
+}
+
 void read_features(const ReadContext& reading) {
   const auto& file = reading.file;
   const auto texts = reading.model.strings.size();
@@ -43,10 +52,7 @@ void read_features(const ReadContext& reading) {
   for (std::uint32_t i = 0; i < count_of(file.required_features()); ++i) {
     const auto feature = reading.text(
         reading.index(file.required_features()->Get(i), texts, "required feature {}", i));
-    static constexpr std::string_view known[] = {
-        layout::gradient_feature,   layout::sparse_feature,    layout::dtypes_feature,
-        layout::parameters_feature, layout::dim_names_feature, layout::micro_batches_feature};
-    if (std::find(std::begin(known), std::end(known), feature) != std::end(known)) continue;
+    if (is_known_feature(feature)) continue;
     if (feature != layout::training_feature || training)
       reading.refuse(
           "it needs the feature '{}', which this version of Tenon does not support; it was written "

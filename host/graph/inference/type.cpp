@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "tensor/tensor_impl.hpp"
+#include "tensor/dtype_traits.hpp"
 
 namespace tenon {
 

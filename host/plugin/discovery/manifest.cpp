@@ -15,11 +15,17 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t manifest_limit = std::size_t{1} << 16;
-/// Features of SDK 0.2 and later that older hosts lack.
-constexpr std::array known_needs = {"allocate", "communicate", "compose",
-                                    "dtypes",   "parameters",  "was"};
+/// Features of SDK 0.2 and later that older hosts lack, besides those of dtypes.
+constexpr std::array known_needs = {"allocate", "communicate", "compose", "parameters", "was"};
 constexpr std::array known_functions = {"forward",  "forward_sparse", "backward", "backward_sparse",
                                         "gradient", "infer_storage",  "compose"};
+
+bool is_known_need(const std::string& name) {
+  const auto is = [&](const auto& known) { return name == known; };
+  return std::any_of(known_needs.begin(), known_needs.end(), is) ||
+         std::any_of(std::begin(dtype_features), std::end(dtype_features),
+                     [&](const DTypeFeature& feature) { return is(feature.name); });
+}
 
 template <class Read>
 auto read_list(const JsonField& list, Read read) {
@@ -170,8 +176,7 @@ OperatorInfo read_manifest(std::span<const std::byte> bytes) {
   root["tenon"].integer({}, 1, 2);
   if (const auto needs = root.find("needs"))
     for (const auto& need : needs->list())
-      if (const auto name = plain_text(need);
-          std::find(known_needs.begin(), known_needs.end(), name) == known_needs.end())
+      if (const auto name = plain_text(need); !is_known_need(name))
         need.refuse("is {}, which this version of Tenon does not support: update Tenon",
                     in_quotes(name));
   OperatorInfo info;

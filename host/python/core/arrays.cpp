@@ -5,6 +5,7 @@
 #include <numpy/arrayobject.h>
 
 #include <array>
+#include <string_view>
 #include <vector>
 
 namespace tenon::python {
@@ -63,10 +64,33 @@ std::string name_of_type(PyObject* array) {
   return nb::str(nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(array_of(array))))).c_str();
 }
 
+// "int8 to int64" for 'i'.
+std::string smallest_to_largest(char letter) {
+  DType smallest = unknown_dtype, largest = unknown_dtype;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (numpy_letter(dtype) != letter) continue;
+    if (smallest == unknown_dtype || size_of(dtype) < size_of(smallest)) smallest = dtype;
+    if (size_of(dtype) > size_of(largest)) largest = dtype;
+  }
+  return std::string(name_of(smallest)) + " to " + name_of(largest);
+}
+
+// "bool, int8 to int64, uint8 to uint64, float16 ... and complex128".
+std::string names_of_dtypes() {
+  std::string names = "bool, " + smallest_to_largest('i') + ", " + smallest_to_largest('u'), last;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (std::string_view("biu").find(numpy_letter(dtype)) != std::string_view::npos) continue;
+    if (!last.empty()) names += ", " + last;
+    last = name_of(dtype);
+  }
+  return names + " and " + last;
+}
+
 [[noreturn]] void refuse_dtype(const std::string& found) {
   throw Failure(FailureKind::usage, "an array is of dtype " + found + ", which Tenon does not have",
-                "its dtypes are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, "
-                "float64, complex64 and complex128");
+                "its dtypes are " + names_of_dtypes());
 }
 
 std::vector<std::int64_t> strides_of(PyArrayObject* array) {

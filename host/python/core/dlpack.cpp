@@ -8,6 +8,7 @@
 #include <optional>
 #include <tenon/host/devices.hpp>
 #include <utility>
+#include <vector>
 
 #include "python/core/arrays.hpp"
 
@@ -182,19 +183,17 @@ const ExchangeTable* tenon_exchange() {
 
 DType dtype_of(const DLDataType& type) {
   static const auto known = [] {
-    std::array<DType, 8 * 256> all{};
-    all.fill(unknown_dtype);
+    std::vector<DType> all;  // by code and bits
     for (int i = 0; i < dtype_count; ++i) {
       const auto tensor = Tensor::empty(static_cast<DType>(i), Shape{0});
-      const auto& dense = tensor.abi().dense;
-      all[static_cast<std::size_t>(dense.type_code) * 256 + dense.type_bits] =
-          static_cast<DType>(i);
+      const auto code = static_cast<std::size_t>(tensor.abi().dense.type_code);
+      if (all.size() < (code + 1) * 256) all.resize((code + 1) * 256, unknown_dtype);
+      all[code * 256 + tensor.abi().dense.type_bits] = static_cast<DType>(i);
     }
     return all;
   }();
-  return type.lanes != 1 || type.code >= 8
-             ? unknown_dtype
-             : known[static_cast<std::size_t>(type.code) * 256 + type.bits];
+  const auto index = static_cast<std::size_t>(type.code) * 256 + type.bits;
+  return type.lanes == 1 && index < known.size() ? known[index] : unknown_dtype;
 }
 
 const ExchangeTable* exchange_of(PyTypeObject* type) {

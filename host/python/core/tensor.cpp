@@ -103,9 +103,15 @@ auto of_storage(Get get) {
   };
 }
 
-/// numpy's kind of a dtype; "f" for bfloat16, which numpy lacks.
+/// numpy's kind of a dtype; "f" for those that numpy lacks, such as bfloat16.
 std::string kind_of(DType dtype) {
   return std::string(1, numpy_has(dtype) ? numpy_letter(dtype) : 'f');
+}
+
+const char* feature_of(DType dtype) {
+  for (const auto& feature : dtype_features)
+    if (feature.types.has(dtype)) return feature.name;
+  return nullptr;
 }
 
 }  // namespace
@@ -223,9 +229,12 @@ void bind_tensor(nb::module_& module) {
   module.def(
       "dtype_name", [](nb::handle dtype) { return std::string(name_of(dtype_from(dtype))); },
       nb::arg("dtype"));
+  // name, name in C++, numpy's kind, bytes, whether numpy has it, the feature that programs need to
+  // read it; None: all can
   nb::list dtypes;
 #define TENON_DTYPE(name, number, type, text, letter) \
-  dtypes.append(nb::make_tuple(text, #name, kind_of(DType::name), sizeof(type)));
+  dtypes.append(nb::make_tuple(text, #name, kind_of(DType::name), sizeof(type), \
+                               numpy_has(DType::name), feature_of(DType::name)));
   TENON_DTYPES(TENON_DTYPE)
 #undef TENON_DTYPE
   module.attr("dtypes") = nb::tuple(dtypes);

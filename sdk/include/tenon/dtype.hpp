@@ -49,8 +49,9 @@ namespace tenon {
 enum class DType : std::uint8_t;
 
 /// For the SDK and the host: the list of all dtypes, in the order of their numbers, from which
-/// everything else about dtypes is derived. X(short name, number, C++ type, numpy's name, numpy's
-/// letter: b bool, u unsigned, i signed, f floating, V bytes for bfloat16, c complex)
+/// everything else about dtypes is derived. X(short name, number, C++ type, name, numpy's letter: b
+/// bool, u unsigned, i signed, f floating, c complex; V for a dtype that numpy lacks, whose name and
+/// elements are those of ml_dtypes). What only the host needs is in its dtype_traits.hpp.
 #define TENON_DTYPES(X)                         \
   X(boolean, BOOLEAN, bool, "bool", 'b')        \
   X(u8, U8, std::uint8_t, "uint8", 'u')         \
@@ -103,10 +104,15 @@ enum class Write : std::uint8_t {
   add = TENON_WRITE_ADD
 };
 
+#define TENON_DTYPE(name, number, type, text, ...) char name[sizeof(text)];
+union LongestDTypeName {
+  TENON_DTYPES(TENON_DTYPE)
+};
+#undef TENON_DTYPE
 /// For the SDK: the properties of each dtype in one table, without pointers because every plugin
 /// has a copy.
 struct DTypeFacts {
-  char name[11], letter;
+  char name[sizeof(LongestDTypeName)], letter;
   std::uint8_t size;
 };
 #define TENON_DTYPE(name, number, type, text, letter) {text, letter, sizeof(type)},
@@ -143,7 +149,7 @@ constexpr std::size_t size_of(DType dtype) {
 }
 
 /// numpy's letter for the kind of elements: 'b' bool, 'u' unsigned and 'i' signed integers, 'f'
-/// floating, 'c' complex; 'V' for bfloat16, which numpy lacks; '?' for unknown_dtype.
+/// floating, 'c' complex; 'V' for a dtype that numpy lacks, such as bfloat16; '?' for unknown_dtype.
 constexpr char numpy_letter(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? dtype_facts[i].letter : '?';
@@ -164,15 +170,16 @@ constexpr char numpy_letter(DType dtype) {
 /// A set of dtypes, for op.types(), op.input(...).types() and tenon::visit: one of the constants
 /// below, {tenon::f32, tenon::f64}, or a sum such as tenon::floating + tenon::Types{tenon::i64}.
 struct Types {
-  std::uint16_t mask = 0;  ///< bit i stands for the dtype with number i; public, so that Types can
-                           ///< be a template argument
+  using Mask = std::conditional_t<(dtype_count > 16), std::uint32_t, std::uint16_t>;
+  Mask mask = 0;  ///< bit i stands for the dtype with number i; public, so that Types can be a
+                  ///< template argument
 
   constexpr Types() = default;  ///< the empty set
-  constexpr Types(std::uint16_t mask)
+  constexpr Types(Mask mask)
       : mask(mask) {}  ///< implicit, because nvcc writes a template argument of this type as {mask}
   constexpr Types(std::initializer_list<DType> dtypes) {
     for (const DType dtype : dtypes)
-      mask = static_cast<std::uint16_t>(mask | 1u << static_cast<unsigned>(dtype));
+      mask = static_cast<Mask>(mask | 1u << static_cast<unsigned>(dtype));
   }
   /// Whether the set contains the dtype: tenon::floating.has(call.input_type(0).dtype). False for
   /// unknown_dtype.
@@ -182,7 +189,7 @@ struct Types {
   friend constexpr bool operator==(Types, Types) = default;
   /// The union of two sets.
   friend constexpr Types operator+(Types left, Types right) {
-    left.mask = static_cast<std::uint16_t>(left.mask | right.mask);
+    left.mask = static_cast<Mask>(left.mask | right.mask);
     return left;
   }
 };
@@ -196,6 +203,20 @@ inline constexpr Types floating = {f16, bf16, f32, f64}, integral = {u8, i8, i32
 inline constexpr Types any_integer = integral + Types{i16, u16, u32, u64},
                        any_real = any_integer + floating, any_complex = {c64, c128},
                        every_type = any_real + any_complex + Types{boolean};
+
+/// For the SDK and the host: dtypes that Tenon 0.1 lacks. Operators and files that use one of them
+/// declare the feature `name`, so that versions without it reject them.
+struct DTypeFeature {
+  char name[12];
+  Types types;
+};
+inline constexpr DTypeFeature dtype_features[] = {{"dtypes", {i16, u16, u32, u64, c64, c128}}};
+static_assert(every_type.mask == (std::uint64_t{1} << dtype_count) - 1, "lists every dtype");
+static_assert([] {
+  Types known = any_type;
+  for (const DTypeFeature& feature : dtype_features) known = known + feature.types;
+  return known == every_type;
+}(), "every dtype newer than 0.1 has a feature");
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not
 /// compile, such as _Float16, or long long if int64_t is long. tenon::visit is the inverse, from a

@@ -15,7 +15,7 @@
 namespace tenon {
 
 /// A set of dtypes: bit i stands for DType(i).
-using DTypeMask = std::uint16_t;
+using DTypeMask = Types::Mask;
 inline bool allows(DTypeMask mask, DType dtype) {
   return (mask >> static_cast<unsigned>(dtype) & 1U) != 0;
 }

@@ -6,14 +6,16 @@ from .. import _core
 
 NAMES = tuple(name for name, *_ in _core.dtypes)
 NAMES_IN_CPP = {name: in_cpp for name, in_cpp, *_ in _core.dtypes}
-FLOATING = tuple(name for name, _, kind, _ in _core.dtypes if kind == "f")
+FLOATING = tuple(name for name, _, kind, *_ in _core.dtypes if kind == "f")
+NOT_IN_NUMPY = frozenset(name for name, *_, in_numpy, _ in _core.dtypes if not in_numpy)  # ml_dtypes
+FEATURES = {name: feature for name, *_, feature in _core.dtypes if feature}  # those of 0.2 and later
 
 
 def _widest_first(kinds: str) -> tuple[str, ...]:
     """The dtypes of kind after kind; of two of one size, the later first."""
     order = sorted(
         ((kinds.index(kind), -size, -number), name)
-        for number, (name, _, kind, size) in enumerate(_core.dtypes)
+        for number, (name, _, kind, size, *_) in enumerate(_core.dtypes)
         if kind in kinds
     )
     return tuple(name for _, name in order)

@@ -13,7 +13,7 @@ from numpy import ndarray as ndarray
 from .. import _core
 from .._errors import UsageError
 from .._operators.manifest import OperatorInfo
-from .dtypes import WIDE_FLOATS, WIDE_WHOLES
+from .dtypes import NOT_IN_NUMPY, WIDE_FLOATS, WIDE_WHOLES
 
 
 class Kind(NamedTuple):
@@ -294,7 +294,7 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
 
     Floating dtypes round. Raises UsageError if the dtype cannot hold the value.
     """
-    dtype = np.dtype("float64" if name == "bfloat16" else name)
+    dtype = np.dtype("float64" if name in NOT_IN_NUMPY else name)
     try:
         if dtype.kind in "fc" and type(value) is int:
             # integers of any size
@@ -307,8 +307,8 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
     with np.errstate(all="ignore"):
         cast = (made.real if dtype.kind != "c" else made).astype(dtype)
     tensor = _core.tensor_from(cast)
-    # numpy's bfloat16 comes from another package, which may not be installed
-    if name == "bfloat16":
+    # such as bfloat16, which comes from another package, which may not be installed
+    if name in NOT_IN_NUMPY:
         tensor = cast_to(name, _core.tensor_from(made if made.dtype.kind in "iu" else cast))
         cast = cast_to("float32", tensor).numpy()
     fits = made.dtype.kind != "c" or dtype.kind == "c"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import _core
+from .dtypes import NOT_IN_NUMPY
 from .kinds import cast_to, to_tensor
 
 
@@ -25,9 +26,9 @@ def tensor(data: Any, *, dtype: Any = None, device: str = "cpu") -> _core.Tensor
 
 
 def _converted(tensor: _core.Tensor, name: str) -> _core.Tensor:
-    if name == "bfloat16" and not tensor.dtype_name.startswith("complex"):
+    if name in NOT_IN_NUMPY and not tensor.dtype_name.startswith("complex"):
         return cast_to(name, tensor)
-    if tensor.dtype_name == "bfloat16":
+    if tensor.dtype_name in NOT_IN_NUMPY:
         tensor = cast_to("float32", tensor)
     return _core.tensor_from(tensor.numpy().astype(_core.empty(name, (0,)).dtype))
 

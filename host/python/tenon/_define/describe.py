@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import _core
-from .._arrays.dtypes import NAMES
+from .._arrays.dtypes import FEATURES, NAMES
 from .._errors import UsageError
 from . import cbor
 from .versions import Versions
@@ -29,7 +29,6 @@ GROUPS = {
     "numeric": INTEGRAL + FLOATING,
     "any": ("bool", *INTEGRAL, *FLOATING),
 }
-SINCE_0_2 = NAMES[9:]  # those that Tenon 0.1 lacks
 RELATIONS = ("same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of")
 ZEROS: dict[str, Any] = {
     "bool": False, "int32": 0, "int64": 0, "float32": 0.0, "float64": 0.0, "text": "", "ints": [], "floats": [], "texts": [], "enum": "",
@@ -354,7 +353,7 @@ class Describer(Versions):
     def manifest(self, name: str, functions: Sequence[str]) -> dict[str, Any]:
         """The manifest as a dict whose keys are in the order of the format."""
         inputs, outputs = [one.entry for one in self._inputs], [one.entry for one in self._outputs]
-        needs = [] if not self._uses_new_dtypes(inputs) else ["dtypes"]
+        needs = self._features_of_dtypes(inputs)
         needs += ["parameters"] if any(one.entry["kind"] == "texts" for one in self._params) else []
         needs += ["was"] if self._was else []
         manifest: dict[str, Any] = {
@@ -372,9 +371,9 @@ class Describer(Versions):
         }  # fmt: skip
         return manifest | {key: value for key, value in optional.items() if value}
 
-    def _uses_new_dtypes(self, inputs: list[dict[str, Any]]) -> bool:
+    def _features_of_dtypes(self, inputs: list[dict[str, Any]]) -> list[str]:
         used = set(self._shared).union(*(entry["types"] or () for entry in inputs))
-        return not used.isdisjoint(SINCE_0_2)
+        return list(dict.fromkeys(FEATURES[name] for name in NAMES if name in used & FEATURES.keys()))
 
 
 def manifest_bytes(manifest: dict[str, Any]) -> bytes:

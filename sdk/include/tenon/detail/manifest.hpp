@@ -152,14 +152,12 @@ constexpr FunctionNames functions_of() {
 
 /// Features that a host must support for the operator, beyond minor 0.
 constexpr FunctionNames needs_of(const Description& d, const FunctionNames& functions) {
-  constexpr auto known = [](Types types) {
-    return types + any_type == any_type;
-  };  // to hosts of 0.1
-  bool all_known = known(d.types);
+  Types types = d.types;
   for (const InputEntry& input : d.inputs)
-    all_known = all_known && (!input.types.has_value || known(input.types.value));
+    if (input.types.has_value) types = types + input.types.value;
   FunctionNames needs;
-  if (!all_known) needs.names[needs.size++] = "dtypes";
+  for (const DTypeFeature& feature : dtype_features)
+    if ((types.mask & feature.types.mask) != 0) needs.names[needs.size++] = feature.name;
   if (d.allocates()) needs.names[needs.size++] = "allocate";
   if (d.communicates) needs.names[needs.size++] = "communicate";
   for (std::size_t i = 0; i < functions.size; ++i)

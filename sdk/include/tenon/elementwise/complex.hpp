@@ -20,11 +20,11 @@ namespace tenon::TENON_SDK::elementwise {
 
 template <class Class>
 constexpr Types real_types() {
-  return {static_cast<std::uint16_t>(detail::description_of<Class>.types.mask & ~any_complex.mask)};
+  return {static_cast<Types::Mask>(detail::description_of<Class>.types.mask & ~any_complex.mask)};
 }
 template <class Class>
 constexpr Types complex_types() {
-  return {static_cast<std::uint16_t>(detail::description_of<Class>.types.mask & any_complex.mask)};
+  return {static_cast<Types::Mask>(detail::description_of<Class>.types.mask & any_complex.mask)};
 }
 
 /// A tensor broadcast to the axes of a shape.
