@@ -133,16 +133,16 @@ class OwnedAttributes {
     tensor.size = sizeof tensor;
     tensor.dtype = static_cast<std::uint8_t>(message.dtype);
     tensor.index_dtype = TENON_I64;
-    tensor.dense = {elements,
-                    TENON_CPU,
-                    0,
-                    static_cast<std::int32_t>(message.dims.size()),
-                    type.code,
-                    type.bits,
-                    1,
-                    dims,
-                    nullptr,
-                    0};
+    tensor.dense = {.data = elements,
+                    .device_type = TENON_CPU,
+                    .device_id = 0,
+                    .ndim = static_cast<std::int32_t>(message.dims.size()),
+                    .type_code = type.code,
+                    .type_bits = type.bits,
+                    .type_lanes = 1,
+                    .shape = dims,
+                    .strides = nullptr,
+                    .byte_offset = 0};
     return &tensor;
   }
 

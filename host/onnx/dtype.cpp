@@ -11,34 +11,20 @@ using enum TypedField;
 
 // ONNX's element types in the order of their numbers; types_with_dtypes() adds Tenon's dtypes.
 constexpr ElementType onnx_types[] = {
-    {"undefined", float_data, 0},
-    {"float32", float_data, 32},
-    {"uint8", int32_data, 8},
-    {"int8", int32_data, 8},
-    {"uint16", int32_data, 16},
-    {"int16", int32_data, 16},
-    {"int32", int32_data, 32},
-    {"int64", int64_data, 64},
-    {"string", string_data, 0},
-    {"bool", int32_data, 8},
-    {"float16", int32_data, 16},
-    {"float64", double_data, 64},
-    {"uint32", uint64_data, 32},
-    {"uint64", uint64_data, 64},
-    {"complex64", float_data, 64, 2},
-    {"complex128", double_data, 128, 2},
-    {"bfloat16", int32_data, 16},
-    {"float8e4m3fn", int32_data, 8},
-    {"float8e4m3fnuz", int32_data, 8},
-    {"float8e5m2", int32_data, 8},
-    {"float8e5m2fnuz", int32_data, 8},
-    {"uint4", int32_data, 4},
-    {"int4", int32_data, 4},
-    {"float4e2m1", int32_data, 4},
-    {"float8e8m0", int32_data, 8},
-    {"uint2", int32_data, 2},
-    {"int2", int32_data, 2},
-    {"float6e2m3", int32_data, 6},
+    {"undefined", float_data, 0},      {"float32", float_data, 32},
+    {"uint8", int32_data, 8},          {"int8", int32_data, 8},
+    {"uint16", int32_data, 16},        {"int16", int32_data, 16},
+    {"int32", int32_data, 32},         {"int64", int64_data, 64},
+    {"string", string_data, 0},        {"bool", int32_data, 8},
+    {"float16", int32_data, 16},       {"float64", double_data, 64},
+    {"uint32", uint64_data, 32},       {"uint64", uint64_data, 64},
+    {"complex64", float_data, 64, 2},  {"complex128", double_data, 128, 2},
+    {"bfloat16", int32_data, 16},      {"float8e4m3fn", int32_data, 8},
+    {"float8e4m3fnuz", int32_data, 8}, {"float8e5m2", int32_data, 8},
+    {"float8e5m2fnuz", int32_data, 8}, {"uint4", int32_data, 4},
+    {"int4", int32_data, 4},           {"float4e2m1", int32_data, 4},
+    {"float8e8m0", int32_data, 8},     {"uint2", int32_data, 2},
+    {"int2", int32_data, 2},           {"float6e2m3", int32_data, 6},
     {"float6e3m2", int32_data, 6},
 };
 
@@ -59,7 +45,8 @@ constexpr bool sizes_agree() {
       return false;
   return true;
 }
-static_assert(sizes_agree(), "DTypeTraits::onnx is the number of an element type of the dtype's size");
+static_assert(sizes_agree(),
+              "DTypeTraits::onnx is the number of an element type of the dtype's size");
 
 }  // namespace
 

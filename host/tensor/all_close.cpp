@@ -113,7 +113,8 @@ Comparison all_close(const Tensor& found, const Tensor& expected, const CloseOpt
     return result;
   }
   const auto left = plain(found), right = plain(expected);
-  const double rtol = options.rtol < 0 ? traits_of(found.dtype()).tolerance.all_close : options.rtol;
+  const double rtol =
+      options.rtol < 0 ? traits_of(found.dtype()).tolerance.all_close : options.rtol;
   return visit<every_type>(found.dtype(), [&]<class T>() {
     return compared<T>(std::span<const T>(left.values<T>()), std::span<const T>(right.values<T>()),
                        found.shape(), options, rtol);

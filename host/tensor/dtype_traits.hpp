@@ -1,5 +1,5 @@
-// What only the host needs of each dtype. Adding a row to TENON_DTYPES does not compile until this
-// table has one, too.
+// The table of dtypes for the host: tolerances, and the numbers that other formats give them. A
+// dtype of TENON_DTYPES without a row here does not compile.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -77,7 +77,8 @@ std::string compare_with_widest(const std::vector<Tensor>& outputs,
       largest = std::isfinite(number) ? std::max(largest, std::abs(number)) : largest;
     for (std::size_t k = 0; k < right.size(); ++k)
       if (std::isfinite(right[k]) && std::isfinite(narrow[k]) &&
-          std::abs(narrow[k] - right[k]) > traits_of(dtype).tolerance.widest_dtype * (1e-3 + largest))
+          std::abs(narrow[k] - right[k]) >
+              traits_of(dtype).tolerance.widest_dtype * (1e-3 + largest))
         return fmt::format("element {} of output {} is {} with {}, but {} with {}", k, i, narrow[k],
                            name_of(dtype), right[k], name_of(wide));
   }

@@ -15,6 +15,12 @@ namespace {
 
 using flatbuffers::Offset;
 
+// Files contain the numbers of dtypes.
+#define TENON_DTYPE(name, number, ...) \
+  static_assert(static_cast<int>(format::DType::name) == TENON_##number);
+TENON_DTYPES(TENON_DTYPE)
+#undef TENON_DTYPE
+
 std::uint64_t text_bytes(const TrainingRecord& training) {
   std::uint64_t size = training.optimizer.size() + 200;
   for (const auto& slot : training.slots) size += slot.name.size() + 80;

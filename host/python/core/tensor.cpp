@@ -232,7 +232,7 @@ void bind_tensor(nb::module_& module) {
   // name, name in C++, numpy's kind, bytes, whether numpy has it, the feature that programs need to
   // read it; None: all can
   nb::list dtypes;
-#define TENON_DTYPE(name, number, type, text, letter) \
+#define TENON_DTYPE(name, number, type, text, letter)                           \
   dtypes.append(nb::make_tuple(text, #name, kind_of(DType::name), sizeof(type), \
                                numpy_has(DType::name), feature_of(DType::name)));
   TENON_DTYPES(TENON_DTYPE)

@@ -49,9 +49,9 @@ namespace tenon {
 enum class DType : std::uint8_t;
 
 /// For the SDK and the host: the list of all dtypes, in the order of their numbers, from which
-/// everything else about dtypes is derived. X(short name, number, C++ type, name, numpy's letter: b
-/// bool, u unsigned, i signed, f floating, c complex; V for a dtype that numpy lacks, whose name and
-/// elements are those of ml_dtypes). What only the host needs is in its dtype_traits.hpp.
+/// everything else about dtypes is derived, except the host's dtype_traits.hpp. X(short name,
+/// number, C++ type, name, numpy's letter: b bool, u unsigned, i signed, f floating, c complex; V
+/// for a dtype that numpy lacks, whose name and elements are those of ml_dtypes)
 #define TENON_DTYPES(X)                         \
   X(boolean, BOOLEAN, bool, "bool", 'b')        \
   X(u8, U8, std::uint8_t, "uint8", 'u')         \
@@ -149,7 +149,7 @@ constexpr std::size_t size_of(DType dtype) {
 }
 
 /// numpy's letter for the kind of elements: 'b' bool, 'u' unsigned and 'i' signed integers, 'f'
-/// floating, 'c' complex; 'V' for a dtype that numpy lacks, such as bfloat16; '?' for unknown_dtype.
+/// floating, 'c' complex; 'V' for one that numpy lacks, such as bfloat16; '?' for unknown_dtype.
 constexpr char numpy_letter(DType dtype) {
   const auto i = static_cast<std::size_t>(dtype);
   return i < dtype_count ? dtype_facts[i].letter : '?';
@@ -211,12 +211,13 @@ struct DTypeFeature {
   Types types;
 };
 inline constexpr DTypeFeature dtype_features[] = {{"dtypes", {i16, u16, u32, u64, c64, c128}}};
+constexpr Types types_with_feature() {
+  Types types;
+  for (const DTypeFeature& feature : dtype_features) types = types + feature.types;
+  return types;
+}
 static_assert(every_type.mask == (std::uint64_t{1} << dtype_count) - 1, "lists every dtype");
-static_assert([] {
-  Types known = any_type;
-  for (const DTypeFeature& feature : dtype_features) known = known + feature.types;
-  return known == every_type;
-}(), "every dtype newer than 0.1 has a feature");
+static_assert(any_type + types_with_feature() == every_type, "dtypes newer than 0.1 have one");
 
 /// The dtype of a C++ element type: dtype_of<float> is f32. A type without a dtype does not
 /// compile, such as _Float16, or long long if int64_t is long. tenon::visit is the inverse, from a

@@ -7,8 +7,10 @@ from .. import _core
 NAMES = tuple(name for name, *_ in _core.dtypes)
 NAMES_IN_CPP = {name: in_cpp for name, in_cpp, *_ in _core.dtypes}
 FLOATING = tuple(name for name, _, kind, *_ in _core.dtypes if kind == "f")
-NOT_IN_NUMPY = frozenset(name for name, *_, in_numpy, _ in _core.dtypes if not in_numpy)  # ml_dtypes
-FEATURES = {name: feature for name, *_, feature in _core.dtypes if feature}  # those of 0.2 and later
+# numpy gets these from the package ml_dtypes, which may not be installed.
+NOT_IN_NUMPY = frozenset(name for name, *_, in_numpy, _ in _core.dtypes if not in_numpy)
+# The features that manifests must require for the dtypes that Tenon 0.1 lacks.
+FEATURES = {name: feature for name, *_, feature in _core.dtypes if feature}
 
 
 def _widest_first(kinds: str) -> tuple[str, ...]:

@@ -373,7 +373,9 @@ class Describer(Versions):
 
     def _features_of_dtypes(self, inputs: list[dict[str, Any]]) -> list[str]:
         used = set(self._shared).union(*(entry["types"] or () for entry in inputs))
-        return list(dict.fromkeys(FEATURES[name] for name in NAMES if name in used & FEATURES.keys()))
+        return list(
+            dict.fromkeys(FEATURES[name] for name in NAMES if name in used & FEATURES.keys())
+        )
 
 
 def manifest_bytes(manifest: dict[str, Any]) -> bytes:
