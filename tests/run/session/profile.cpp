@@ -106,3 +106,16 @@ TEST_CASE(
   CHECK(speed.copy > 1e6);
   CHECK(speed.product == 0);
 }
+
+TEST_CASE("sessions and plans: options and facts without effect are accepted until 0.4") {
+  Profiled profiled(3);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  Session session(profiled.graph, {.profile = true, .parallel = false, .capture = false});
+  const auto plan = session.plan({{"x", Shape{3}}});
+  CHECK(plan.alone == 0);
+  CHECK(plan.in_lanes == 0);
+  for (const auto& step : plan.steps) CHECK(step.lane == -1);
+#pragma GCC diagnostic pop
+  CHECK(session.run(of(3)).at("y").size() == 3);
+}

@@ -69,6 +69,7 @@ struct PlannedStep {
   /// For a step that replaces several nodes of the graph: these nodes. `node` is then their names
   /// joined by +, such as `conv1+bn1+relu1`.
   std::vector<std::string> nodes{};
+  [[deprecated("always -1: steps run one after the other; until 0.4")]] std::int32_t lane = -1;
   /// The kernel's algorithm and the reason for it, such as `im2col: large weights, at most 64
   /// output positions`; empty if the kernel does not report it, as in isolated plugins.
   std::string algorithm{};
@@ -122,7 +123,9 @@ struct TENON_API PlanInfo {
   std::vector<PlannedStep> steps;  ///< in execution order
   std::vector<MemoryUse> memory;   ///< by first step, then by offset; without inputs, variables and
                                    ///< outputs of the graph
-  std::vector<PlannedArena> arenas;    ///< the CPU's first
+  std::vector<PlannedArena> arenas;  ///< the CPU's first
+  [[deprecated("always 0: steps run one after the other; until 0.4")]] std::int64_t alone = 0;
+  [[deprecated("always 0: steps run one after the other; until 0.4")]] std::int64_t in_lanes = 0;
   std::vector<RemovedNode> removed{};  ///< by optimization
   /// the same, if the host made the plan
   [[deprecated("use removed; until 0.4")]] std::vector<RemovedNode> left_out{};

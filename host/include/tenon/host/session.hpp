@@ -16,6 +16,8 @@
 
 namespace tenon {
 
+#pragma GCC diagnostic push  // copies of the options copy the deprecated one
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct SessionOptions {
   /// Seed for random operators and for uninitialized variables; a session without `training` warns
   /// about the latter. The same seed gives the same numbers on any number of threads.
@@ -33,6 +35,7 @@ struct SessionOptions {
   /// Measure each node for times(). As with a trace, each step is waited for, which slows down
   /// runs.
   bool profile = false;
+  [[deprecated("it has no effect: steps run one after the other; until 0.4")]] bool parallel = true;
   /// On GPUs, capture consecutive capturable kernels as CUDA graphs in the second run of a plan,
   /// and launch these in later runs. False: every run launches each kernel.
   bool capture = true;
@@ -65,6 +68,7 @@ struct SessionOptions {
   /// tensors.
   bool constant_weights = false;
 };
+#pragma GCC diagnostic pop
 
 using NamedTensors = std::map<std::string, Tensor>;  ///< sorted by name; Graph::outputs() and
                                                      ///< run_in_order() have the graph's order
