@@ -53,3 +53,29 @@ def test_dtypes_are_those_of_numpy_and_bfloat16() -> None:
     assert facts.pop("bfloat16") == ("f", 2)
     assert facts == {name: (np.dtype(name).kind, np.dtype(name).itemsize) for name in facts}
     assert len(facts) == 14
+
+
+def test_every_dtype_is_known_in_python() -> None:
+    for name, _, kind, size, in_numpy, _ in _core.dtypes:
+        assert in_numpy == (name != "bfloat16")  # those that numpy lacks need ml_dtypes
+        made = tenon.tensor([1, 0], dtype=name)
+        assert (made.dtype_name, made.nbytes) == (name, 2 * size)
+        if in_numpy:
+            assert made.dtype == np.dtype(name)
+            assert made.numpy().tolist() == [1, 0]
+        else:
+            assert tenon.tensor(made, dtype="float32").numpy().tolist() == [1, 0]
+            assert kind == "f"
+
+
+def test_dtypes_of_0_2_need_the_feature_dtypes() -> None:
+    features = {name: feature for name, *_, feature in _core.dtypes if feature is not None}
+    assert features == dict.fromkeys(
+        ("int16", "uint16", "uint32", "uint64", "complex64", "complex128"), "dtypes"
+    )
+
+
+def test_place_is_the_old_name_of_index() -> None:
+    info = tenon.ops.add.info
+    with pytest.warns(DeprecationWarning, match="use index="):
+        assert info.input_at(place=1) == info.input_at(1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from .._call_cache import CallCache
+from .._errors import warn
 from .namespaces import find
 
 
@@ -84,7 +85,16 @@ class OperatorInfo:
     path: str | None
     raw: dict[str, Any] = field(repr=False)
 
-    def input_at(self, index: int) -> InputInfo:
+    def input_at(self, index: int | None = None, *, place: int | None = None) -> InputInfo:
+        """The declaration of the input at `index` of a call; a variadic input comes last.
+
+        place: deprecated name of index, until 0.4.
+        """
+        if index is None:
+            if place is None:
+                raise TypeError("input_at() needs an index")
+            warn("place= is deprecated: use index=; until 0.4", DeprecationWarning)
+            index = place
         return self.inputs[min(index, len(self.inputs) - 1)]
 
     @functools.cached_property
