@@ -139,7 +139,8 @@ TEST_CASE("faults in a text, with positions") {
     const char *message, *hint;
   } cases[] = {
       {"[]", 4, "graph.json:1:1: the graph is a list but must be an object", ""},
-      {"{}", 4, "graph.json:1:1: the graph lacks 'tenon'", ""},
+      {"{}", 4, "graph.json:1:1: the graph lacks 'tenon'",
+       R"(add "tenon": 1, the version of the format)"},
       {R"({"tenon": 2})", 4, "graph.json:1:11: 'tenon' is 2, but this version reads format 1", ""},
       {R"({"tenon": 1, "node": []})", 4, "graph.json:1:14: the graph has no 'node'",
        "did you mean nodes?"},

@@ -30,9 +30,7 @@ class GraphJsonReader {
   void run() {
     root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states",
                                "nodes", "outputs", "updates", "notes", "graphs"});
-    const auto form = root_.need("tenon", "the graph").integer("'tenon'");
-    if (form != 1)
-      root_.need("tenon", "").refuse("'tenon' is {}, but this version reads format 1", form);
+    read_format();
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
     for (const auto& entry : section("inputs")) read_input(entry);
     for (const auto& entry : section("variables")) read_value(entry, Role::variable);
@@ -81,6 +79,15 @@ class GraphJsonReader {
   [[noreturn]] void refuse_at(std::size_t offset, const std::string& sentence) const {
     throw Failure(FailureKind::file,
                   fmt::format("{}: {}", location_of(document_, offset), sentence));
+  }
+
+  void read_format() const {
+    const auto field = root_.find("tenon");
+    if (!field)
+      throw Failure(FailureKind::file, root_.location() + ": the graph lacks 'tenon'",
+                    R"(add "tenon": 1, the version of the format)");
+    const auto format = field->integer("'tenon'");
+    if (format != 1) field->refuse("'tenon' is {}, but this version reads format 1", format);
   }
 
   void read_input(const JsonField::Entry& entry) {
