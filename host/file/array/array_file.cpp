@@ -4,54 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <tenon/host/failure.hpp>
-#include <tenon/visit.hpp>
 
-#include "file/array/npy.hpp"
-#include "file/array/npz.hpp"
 #include "file/array/svmlight.hpp"
 #include "io/counted.hpp"
-#include "tensor/number_fits.hpp"
 #include "tensor/sparse/rows.hpp"
 
 namespace tenon {
 namespace {
-
-using Arrays = std::map<std::string, Tensor>;
-
-// Labels are mostly integers; the requested dtype decides how they are stored.
-Tensor labels_as(const Tensor& labels, DType dtype, const std::string& file) {
-  const auto from = labels.values<double>();
-  auto result = Tensor::empty(dtype, labels.shape());
-  visit<every_type>(dtype, [&]<class T>() {
-    auto* to = result.data<T>();
-    for (const double label : from) {
-      if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
-        throw Failure(FailureKind::usage,
-                      fmt::format("'{}' has the label {}, which does not fit {}", file, label,
-                                  name_of(dtype)));
-      *to++ = number_as<T>(label);
-    }
-  });
-  return result;
-}
-
-Tensor read_svmlight_array(const ArraySource& source, const tenon_type& type) {
-  const auto& [file, selector, begin, end] = source;
-  const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype);
-  if (selector == "labels") return labels_as(read_svmlight(file).labels, dtype, file);
-  SvmOptions options;
-  if (selector == "from-0") options.first = SvmOptions::First::zero;
-  if (selector == "from-1") options.first = SvmOptions::First::one;
-  if (!selector.empty() && options.first == SvmOptions::First::automatic)
-    throw Failure(FailureKind::usage,
-                  fmt::format("'{0}:{1}': {0} has no part '{1}'", file, selector),
-                  fmt::format("write {0}, {0}:labels, {0}:from-0 or {0}:from-1", file));
-  if (type.rank == 2) options.columns = type.dims[1];
-  if (floating.has(dtype)) options.dtype = dtype;
-  return read_svmlight(file, options).features;
-}
 
 std::int64_t parse_row(const std::string& text, const std::string& row, std::int64_t otherwise) {
   if (row.empty()) return otherwise;
@@ -74,7 +34,7 @@ ArraySource parse_rows(const std::string& text) {
           parse_row(text, text.substr(colon + 1, text.size() - colon - 2), -1)};
 }
 
-/// Moves the selector out of `source.file` into `source.word`.
+/// Moves the selector out of `source.file` into `source.selector`.
 const ArrayFormat& find_format(ArraySource& source) {
   const auto colon = source.file.rfind(':');
   const auto before = colon == std::string::npos ? std::string_view()
@@ -90,7 +50,7 @@ const ArrayFormat& find_format(ArraySource& source) {
   return array_formats().front();
 }
 
-Tensor pick(const Arrays& arrays, const std::string& file, const std::string& name) {
+Tensor pick(const NamedArrays& arrays, const std::string& file, const std::string& name) {
   if (const auto found = arrays.find(name); found != arrays.end()) return found->second;
   if (arrays.size() == 1) return arrays.begin()->second;
   std::vector<std::string> names;
@@ -122,27 +82,6 @@ Tensor select_rows(const Tensor& array, const ArraySource& source) {
 }
 
 }  // namespace
-
-const std::vector<ArrayFormat>& array_formats() {
-  static const std::vector<ArrayFormat> formats{
-      {{".npy"},
-       "npy",
-       false,
-       [](const ArraySource& source, const tenon_type&) {
-         return Arrays{{"", read_npy(source.file)}};
-       }},
-      {{".npz"},
-       "npz",
-       false,
-       [](const ArraySource& source, const tenon_type&) { return read_npz(source.file); }},
-      {{".svm", ".libsvm", ".svmlight"},
-       nullptr,
-       true,
-       [](const ArraySource& source, const tenon_type& type) {
-         return Arrays{{"", read_svmlight_array(source, type)}};
-       }}};
-  return formats;
-}
 
 std::vector<std::string> with_common_features(std::vector<std::string> sources) {
   std::map<std::string, std::vector<std::string*>> undecided;  // by file

@@ -18,17 +18,31 @@ struct ArraySource {
   std::int64_t begin = 0, end = -1;  // rows; -1: to the end
 };
 
-/// To add a format, add an entry in array_file.cpp. Files with other suffixes are read as the first
-/// format.
+using NamedArrays = std::map<std::string, Tensor>;
+
 struct ArrayFormat {
   std::vector<std::string_view> suffixes;
   const char* key;        ///< key in a graph.json; null: not allowed there
   bool accepts_selector;  ///< accepts FILE:SELECTOR
   /// Returns the arrays by name; a single unnamed array has the empty name. `type` is the type that
   /// the graph declares.
-  std::map<std::string, Tensor> (*read)(const ArraySource& source, const tenon_type& type);
+  NamedArrays (*read)(const ArraySource& source, const tenon_type& type);
 };
-const std::vector<ArrayFormat>& array_formats();
+
+// The readers of the formats, each defined in the file of its format.
+NamedArrays read_npy_source(const ArraySource& source, const tenon_type& type);
+NamedArrays read_npz_source(const ArraySource& source, const tenon_type& type);
+NamedArrays read_svmlight_source(const ArraySource& source, const tenon_type& type);
+
+/// To add a format, declare its reader above and add a row here. Files with other suffixes are read
+/// as the first format.
+inline const std::vector<ArrayFormat>& array_formats() {
+  static const std::vector<ArrayFormat> formats{
+      {{".npy"}, "npy", false, read_npy_source},
+      {{".npz"}, "npz", false, read_npz_source},
+      {{".svm", ".libsvm", ".svmlight"}, nullptr, true, read_svmlight_source}};
+  return formats;
+}
 
 /// Reads the array for the input `name`: the array of a .npy file; the member of that name (or the
 /// only member) of a .npz file; the features of a .svm, .libsvm or .svmlight file as csr. Features

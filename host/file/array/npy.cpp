@@ -7,6 +7,7 @@
 #include <tenon/host/failure.hpp>
 #include <vector>
 
+#include "file/array/array_file.hpp"
 #include "file/array/npy_header.hpp"
 #include "io/atomic_file.hpp"
 #include "io/counted.hpp"
@@ -92,6 +93,10 @@ Tensor read_npy(const std::filesystem::path& path, std::uint64_t map_above) {
   Tensor tensor = tensor_from_npy(path.string(), {file->data(), file->bytes().size()}, file);
   file->require_unchanged();  // a copy above may have read the file
   return tensor;
+}
+
+NamedArrays read_npy_source(const ArraySource& source, const tenon_type&) {
+  return {{"", read_npy(source.file)}};
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {

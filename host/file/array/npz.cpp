@@ -136,6 +136,10 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
   return NpzReader(path).read();
 }
 
+NamedArrays read_npz_source(const ArraySource& source, const tenon_type&) {
+  return read_npz(source.file);
+}
+
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays) {
   NpzWriter writer(path);
   if (arrays.size() == 1 && arrays.begin()->second &&

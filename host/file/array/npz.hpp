@@ -5,6 +5,8 @@
 #include <string>
 #include <tenon/host/tensor.hpp>
 
+#include "file/array/array_file.hpp"
+
 namespace tenon {
 
 /// Reads all arrays of an archive, stored or deflated, by name. Throws Failure (file), naming the
@@ -17,8 +19,6 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 /// single csr tensor, whatever its name, is written as scipy.sparse.save_npz does. Throws Failure
 /// (usage) for other sparse tensors and for several.
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& arrays);
-
-using NamedArrays = std::map<std::string, Tensor>;
 
 /// Builds the csr matrix from an archive's arrays and format. Unsorted columns are sorted and
 /// duplicate entries summed, as in scipy. Throws Failure (file) that names the file.

@@ -1,13 +1,17 @@
 #include "file/array/svmlight.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
 #include <vector>
 
+#include "file/array/array_file.hpp"
 #include "io/counted.hpp"
 #include "io/file_memory.hpp"
 #include "io/system_reason.hpp"
@@ -147,6 +151,23 @@ bool is_zero(std::string_view number) {
   return !number.empty() && number.find_first_not_of('0') == std::string_view::npos;
 }
 
+// Labels are mostly integers; the requested dtype decides how they are stored.
+Tensor labels_as(const Tensor& labels, DType dtype, const std::string& file) {
+  const auto from = labels.values<double>();
+  auto result = Tensor::empty(dtype, labels.shape());
+  visit<every_type>(dtype, [&]<class T>() {
+    auto* to = result.data<T>();
+    for (const double label : from) {
+      if (!fits<T>(label) || (std::is_integral_v<T> && label != std::trunc(label)))
+        throw Failure(FailureKind::usage,
+                      fmt::format("'{}' has the label {}, which does not fit {}", file, label,
+                                  name_of(dtype)));
+      *to++ = number_as<T>(label);
+    }
+  });
+  return result;
+}
+
 }  // namespace
 
 bool has_feature_zero(const std::filesystem::path& path) {
@@ -174,6 +195,22 @@ SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& o
           .read({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
   file->require_unchanged();
   return examples;
+}
+
+NamedArrays read_svmlight_source(const ArraySource& source, const tenon_type& type) {
+  const auto& [file, selector, begin, end] = source;
+  const auto dtype = type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype);
+  if (selector == "labels") return {{"", labels_as(read_svmlight(file).labels, dtype, file)}};
+  SvmOptions options;
+  if (selector == "from-0") options.first = SvmOptions::First::zero;
+  if (selector == "from-1") options.first = SvmOptions::First::one;
+  if (!selector.empty() && options.first == SvmOptions::First::automatic)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{0}:{1}': {0} has no part '{1}'", file, selector),
+                  fmt::format("write {0}, {0}:labels, {0}:from-0 or {0}:from-1", file));
+  if (type.rank == 2) options.columns = type.dims[1];
+  if (floating.has(dtype)) options.dtype = dtype;
+  return {{"", read_svmlight(file, options).features}};
 }
 
 }  // namespace tenon
