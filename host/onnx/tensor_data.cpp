@@ -55,8 +55,8 @@ bool store(std::uint64_t number, T& to) {
     to = narrow == 1;
     return narrow == 0 || narrow == 1;
   } else if constexpr (is_half<T>) {
-    const auto bits = static_cast<std::uint16_t>(narrow);
-    to = std::bit_cast<T>(bits);
+    const auto bits = static_cast<decltype(to.bits())>(narrow);
+    to = T::from_bits(bits);
     return narrow == bits;
   } else if constexpr (std::is_same_v<T, std::uint32_t>) {
     to = static_cast<T>(number);

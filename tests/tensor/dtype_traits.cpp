@@ -1,4 +1,4 @@
-// What the host needs of each dtype agrees with the other projects' own numbers and names.
+// The table of dtypes of the host agrees with the names and numbers of DLPack, ONNX and Triton.
 #include "tensor/dtype_traits.hpp"
 
 #include <dlpack/dlpack.h>

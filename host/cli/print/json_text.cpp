@@ -176,7 +176,7 @@ JsonItem list_of_passes(const PlanInfo& plan) {
 JsonItem values_of(const Tensor& tensor) {
   if (tensor.size() > 4096) return {};
   return visit<every_type>(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
-    if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+    if constexpr (is_half<T>) {
       std::vector<double> values;
       for (const auto value : contiguous.values<T>()) values.push_back(static_cast<float>(value));
       return list_of(values);
