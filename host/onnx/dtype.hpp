@@ -20,8 +20,8 @@ enum class TypedField : std::uint8_t {
 struct ElementType {
   const char* name;  ///< numpy's name, or ONNX's in lower case
   TypedField typed;
-  int bits;         ///< per element in raw_data; 0 for strings, which have no raw form
-  int numbers = 1;  ///< entries per element in the typed field; 2 for complex types
+  int bits;                     ///< per element in raw_data; 0 for strings, which have no raw form
+  int numbers = 1;              ///< entries per element in the typed field; 2 for complex types
   DType dtype = unknown_dtype;  ///< unknown_dtype if Tenon has no matching dtype
 
   /// Size in bytes of `count` elements; `count` is at most 2^63 / 16.
