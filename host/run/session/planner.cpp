@@ -101,11 +101,12 @@ PlanStore::Key Planner::key_of(const Stage& stage, const StageInputs& inputs) co
 
 Planned& Planner::find_or_make(const RunStage& next, const StageInputs& inputs,
                                std::vector<ValueId>& initialized) {
-  quick.reset();
-  graphs_.run(*next.graph);
+  SessionGraphs::Change change(graphs_, *next.graph);
   auto key = key_of(*next.stage, inputs);
-  if (auto* const found = plans_.find(key); found != nullptr) {
+  if (auto* const found = change.moves() ? nullptr : plans_.find(key); found != nullptr) {
     if (inputs.destinations != nullptr) check_destinations(*found->plan, *inputs.destinations);
+    quick.reset();
+    change.commit();
     return *found;
   }
   if (auto fallback = plans_.fallback_for(key))
@@ -120,8 +121,15 @@ Planned& Planner::find_or_make(const RunStage& next, const StageInputs& inputs,
   // what refuses the run comes first: storing a plan may drop another one
   if (inputs.destinations != nullptr) {
     check_destinations(*made.plan, *inputs.destinations);
-    plans_.make_execution(made, context_, *inputs.destinations, host_.options.memory_limit);
+    try {
+      plans_.make_execution(made, context_, *inputs.destinations, host_.options.memory_limit);
+    } catch (...) {
+      if (plans_.last() == nullptr) quick.reset();  // allocating an arena drops executions first
+      throw;
+    }
   }
+  quick.reset();
+  change.commit();
   return plans_.insert(std::move(key), std::move(made));
 }
 

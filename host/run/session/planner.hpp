@@ -70,7 +70,9 @@ class Planner {
   /// initialized them failed.
   void drop_values(std::span<const ValueId> values);
 
-  std::unique_ptr<QuickRun> quick;  ///< for the plan requested last; null: none
+  /// For the plan executed last, which belongs to the graph that ran last; null: none. Requests
+  /// that are refused do not change it.
+  std::unique_ptr<QuickRun> quick;
 
  private:
   struct CannotPlan;

@@ -16,14 +16,13 @@ bool is_like(const Tensor& tensor, const tenon_type& type) {
 
 }  // namespace
 
-std::unique_ptr<QuickRun> QuickRun::of(const Stage& stage, const SessionGraph& graph,
-                                       Planned& planned) {
+// Runs of all outputs begin with the whole graph, and read no elements to determine shapes.
+std::unique_ptr<QuickRun> QuickRun::of(const SessionGraph& up_to_date, Planned& planned) {
   const auto& plan = *planned.plan;
   const auto& model = plan.model();
-  if (planned.later || stage.subgraph || !stage.readable.empty() || !plan.gpus.devices.empty())
-    return nullptr;
+  if (planned.later || !plan.gpus.devices.empty()) return nullptr;
   auto made = std::make_unique<QuickRun>();
-  made->graph_ = &graph;
+  made->up_to_date_ = &up_to_date;
   made->planned_ = &planned;
   made->execution_ = planned.execution.get();
   for (const auto id : model.inputs)

@@ -13,13 +13,13 @@
 namespace tenon {
 
 /// Binds inputs and outputs to the execution of the plan that was used last. Valid until another
-/// plan is requested.
+/// request gets a plan.
 class QuickRun {
  public:
   /// Returns null unless a run of all outputs only calls steps on the CPU and writes dense outputs.
-  /// `graph`: the graph that was up to date.
-  static std::unique_ptr<QuickRun> of(const Stage& stage, const SessionGraph& graph,
-                                      Planned& planned);
+  /// `up_to_date`: the graph that the run began with. The plan belongs to another one if the run
+  /// fell back to the original graph, as runs with inputs of these types do.
+  static std::unique_ptr<QuickRun> of(const SessionGraph& up_to_date, Planned& planned);
 
   struct IoBinding {
     std::string name;
@@ -31,8 +31,8 @@ class QuickRun {
   const std::vector<IoBinding>& inputs() const { return inputs_; }
   const std::vector<IoBinding>& outputs() const { return outputs_; }
 
-  /// Whether it was created while `graph` was up to date.
-  bool is_of(const SessionGraph& graph) const { return &graph == graph_; }
+  /// Whether it was created while `graph` was up to date, so that a run would use the same plan.
+  bool is_of(const SessionGraph& graph) const { return &graph == up_to_date_; }
   Planned& planned() const { return *planned_; }
   bool fits(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   /// Whether fused elementwise groups may run: no output overlaps memory that the run reads, or
@@ -42,7 +42,7 @@ class QuickRun {
   Execution& bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
 
  private:
-  const SessionGraph* graph_ = nullptr;
+  const SessionGraph* up_to_date_ = nullptr;
   Planned* planned_ = nullptr;
   Execution* execution_ = nullptr;
   std::vector<IoBinding> inputs_, outputs_;

@@ -155,9 +155,26 @@ std::vector<SessionGraph*> SessionGraphs::all() const {
   return made;
 }
 
-void SessionGraphs::change_to(SessionGraph& graph) {
-  if (graph.adopt(*last_)) drop_(graph);
-  last_ = &graph;
+void SessionGraphs::Change::adopt() {
+  before_ = next_.tensors;
+  try {
+    moves_ = next_.adopt(*graphs_.last_);
+  } catch (...) {
+    undo();
+    throw;
+  }
+  pending_ = true;
+}
+
+// Element by element, because executions refer to the table.
+void SessionGraphs::Change::undo() noexcept {
+  std::move(before_.begin(), before_.end(), next_.tensors.begin());
+}
+
+void SessionGraphs::Change::finish() {
+  pending_ = false;
+  if (moves_) graphs_.drop_(next_);
+  graphs_.last_ = &next_;
 }
 
 void SessionGraphs::optimize() {
@@ -189,7 +206,7 @@ void SessionGraphs::optimize() {
   auto& next = made != nullptr ? *made : original();
   if (made == nullptr) sources_.clear();
   if (last_ == nullptr) last_ = &next;
-  if (last_ == optimized_.get()) change_to(next);
+  if (last_ == optimized_.get()) Change(*this, next).commit();
   if (optimized_ != nullptr) drop_(*optimized_);
   optimized_ = std::move(made);
   first_tensors_.clear();  // a graph has them, where it reads them

@@ -78,13 +78,42 @@ class SessionGraphs {
 
   /// The graphs created so far.
   std::vector<SessionGraph*> all() const;
-  /// The graph that ran last; its tensors have the current variables and states.
+  /// The graph that ran last; its tensors have the current variables and states. A request that is
+  /// refused does not change it.
   SessionGraph& last() const { return *last_; }
-  /// Makes `graph` the running one.
-  void run(SessionGraph& graph) {
-    if (&graph != last_) [[unlikely]]
-      change_to(graph);
-  }
+
+  /// Makes a graph the running one: it adopts the current variables and states. The destructor
+  /// undoes this unless commit() was called.
+  class Change {
+   public:
+    Change(SessionGraphs& graphs, SessionGraph& next) : graphs_(graphs), next_(next) {
+      if (&next != graphs.last_) [[unlikely]]
+        adopt();
+    }
+    ~Change() {
+      if (pending_) [[unlikely]]
+        undo();
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    /// Whether memory that the graph's executions use is replaced: commit() drops its plans.
+    bool moves() const { return moves_; }
+    void commit() {
+      if (pending_) [[unlikely]]
+        finish();
+    }
+
+   private:
+    void adopt();
+    void undo() noexcept;
+    void finish();
+
+    SessionGraphs& graphs_;
+    SessionGraph& next_;
+    bool pending_ = false, moves_ = false;
+    TensorTable before_;  // of next_; empty unless pending
+  };
 
   /// The original graph's model, whose names and value ids are valid for both.
   const GraphModel& model() const { return snapshot_->model; }
@@ -95,7 +124,6 @@ class SessionGraphs {
  private:
   void update();
   void optimize();
-  void change_to(SessionGraph& graph);
 
   Host::Impl& host_;
   const SessionOptions& options_;

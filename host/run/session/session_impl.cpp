@@ -185,7 +185,7 @@ std::optional<NamedTensors> Session::Impl::repeat(const NamedTensors& inputs,
 void Session::Impl::cache_quick_run(const SessionRun& run) {
   const bool observed = !options.trace.empty() || options.profile || options.debug;
   if (!observed && run.used_one_plan() && plans.last() != nullptr)
-    planner.quick = QuickRun::of(*run.first().stage, *run.first().graph, *plans.last());
+    planner.quick = QuickRun::of(*run.first().graph, *plans.last());
 }
 
 }  // namespace tenon

@@ -114,6 +114,38 @@ TEST_CASE("rewriting: shapes can prevent a rule, or make a run fall back to the 
   CHECK(impl_of(one).plans.made() == 1);
 }
 
+TEST_CASE("rewriting: inputs that both graphs refuse change neither the graph nor the fast path") {
+  SumHost host;
+  Session session(sum_of(host, {-1}, {-1}));
+  const auto& impl = impl_of(session);
+  const auto run = [&](std::vector<float> y) {
+    const auto size = static_cast<std::int64_t>(y.size());
+    return session.run({{"x", vector_of({1, -2})}, {"y", Tensor::from(std::move(y), {size})}})
+        .at("z");
+  };
+  CHECK(same_bits(run({10, 20}), vector_of({13.5F, 14.5F})));
+  const auto* const optimized = &impl.graphs.last();
+  CHECK(impl.graphs.is_optimized(*optimized));
+  CHECK(failure_of([&] { run({1, 2, 3}); }).kind != 0);
+  CHECK(&impl.graphs.last() == optimized);
+  REQUIRE(impl.planner.quick != nullptr);
+  CHECK(impl.planner.quick->planned().graph == optimized);
+
+  CHECK(same_bits(run({10}), vector_of({13.5F, 4.5F})));  // by the original graph
+  const auto* const original = &impl.graphs.last();
+  CHECK(original != optimized);
+  CHECK(failure_of([&] { run({1, 2, 3}); }).kind != 0);
+  CHECK(&impl.graphs.last() == original);
+  REQUIRE(impl.planner.quick != nullptr);
+  CHECK(impl.planner.quick->planned().graph == original);
+  CHECK(impl.planner.quick->is_of(*optimized));  // with which runs begin
+  const auto used = impl.plans.last()->used;
+  CHECK(same_bits(run({10}), vector_of({13.5F, 4.5F})));
+  CHECK(impl.plans.last()->used == used);  // no plan was looked up
+  CHECK(same_bits(run({10, 20}), vector_of({13.5F, 14.5F})));
+  CHECK(&impl.graphs.last() == optimized);
+}
+
 namespace {
 
 /// Counts its calls.

@@ -51,9 +51,18 @@ TEST_CASE(
   CHECK_FALSE(graphs.is_optimized(original));
   CHECK(graphs.all().size() == 2);
   CHECK(optimized.stage_for({}, next_stage)->graph != original.stage_for({}, next_stage)->graph);
+  const auto a = find_value(graphs.model(), "a");
+  original.tensors[a] = Tensor();
+  {
+    const SessionGraphs::Change refused(graphs, original);
+    CHECK_FALSE(refused.moves());
+    CHECK(original.tensors[a]);  // adopted
+  }
   CHECK(&graphs.last() == &optimized);
-  graphs.run(original);
+  CHECK_FALSE(original.tensors[a]);
+  SessionGraphs::Change(graphs, original).commit();
   CHECK(&graphs.last() == &original);
+  CHECK(original.tensors[a]);
   CHECK(sum.dropped.empty());
 }
 

@@ -224,6 +224,38 @@ static Graph optimizable(Host& host, const char* op) {
   return graph;
 }
 
+TEST_CASE("whole runs: after a refused request, the next run still repeats the last one") {
+  FailingHost host;
+  for (const auto optimize : {Optimize::full, Optimize::none}) {
+    Session session(optimizable(host, "even"), {.optimize = optimize});
+    const auto run = [&](int size, RunOptions options = {}) {
+      return session.run({{"x", Tensor::zeros(f32, {size})}}, options);
+    };
+    run(2);
+    const auto& impl = impl_of(session);
+    const auto* const graph = &impl.graphs.last();
+    const auto repeats = [&] {
+      if (impl.planner.quick == nullptr || &impl.graphs.last() != graph) return false;
+      const auto used = impl.plans.last()->used;
+      run(2);
+      return impl.plans.last()->used == used && impl.plans.made() == 1;  // no plan was looked up
+    };
+    CHECK(repeats());
+    CHECK(failure_of([&] { run(3); }).kind != 0);
+    CHECK(repeats());
+    CHECK(failure_of([&] { session.plan({{"x", {3}}}); }).kind != 0);
+    CHECK(repeats());
+    CHECK(failure_of([&] { session.run({{"x", Tensor::zeros(f32, {2, 2, 2})}}); }).kind != 0);
+    CHECK(repeats());
+    for (const int size : {2, 6}) {  // with a plan, and without one
+      RunOptions options;
+      options.destinations["y"] = {Tensor::zeros(f32, {7}), Write::to};
+      CHECK(failure_of([&] { run(size, options); }).kind != 0);
+      CHECK(repeats());
+    }
+  }
+}
+
 TEST_CASE("whole runs: a refused input drops no plan and no execution, on any path") {
   FailingHost host;
   for (const auto optimize : {Optimize::full, Optimize::none}) {
