@@ -23,8 +23,8 @@ PackedTable& packed_table() {
 }
 
 auto order_of(const PackedKey& key) {
-  return std::make_tuple(key.kernel, key.data, key.version, key.session, key.type.dtype,
-                         key.type.rank);
+  return std::make_tuple(key.kernel, key.factory, key.data, key.version, key.session,
+                         key.type.dtype, key.type.rank);
 }
 
 }  // namespace

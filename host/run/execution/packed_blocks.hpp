@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tenon/host/catalog.hpp>
 #include <tenon/host/tensor.hpp>
 
 #include "device/memory.hpp"
@@ -18,7 +19,11 @@ namespace tenon {
 /// Identifies a packed constant.
 struct PackedKey {
   const tenon_operator* kernel;  ///< whose prepare() fills it
-  const void* data;              ///< of the constant, which the block keeps alive
+  /// Tells apart an application's operators of one class, whose objects may have members that are
+  /// not parameters; null: the kernel's create() makes the object. Sessions that hold the block own
+  /// the factory, so that its address is not used again meanwhile.
+  const OperatorFactory* factory;
+  const void* data;  ///< of the constant, which the block keeps alive
   tenon_type type;
   std::uint64_t version;  ///< of its elements: see TrackedTensor
   const void* session;    ///< the only session that may use it; null: all

@@ -51,7 +51,11 @@ PackedKey PackedMemory::key_of(const PackedConstant& entry) const {
   const bool safe =
       constancy == Constancy::always ||
       (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
-  return {plan_.graph.kernel_of(plan_.node_of(entry.step), kernels_).table(),
+  const auto node = plan_.node_of(entry.step);
+  const auto& kernel = plan_.graph.kernel_of(node, kernels_);
+  const auto* const object = object_factory(plan_.model(), node);
+  return {kernel.table(),
+          object != nullptr ? object : kernel.op().make,
           tensor.abi().dense.data,
           plan_.types()[entry.value],
           version,

@@ -86,6 +86,34 @@ struct SumTimes : Operator {
   }
 };
 
+/// y = factor * the sum of the weight * x, where factor is not a parameter.
+struct TimesHidden : Operator {
+  float factor = 1;
+
+  static constexpr void describe(auto& op) {
+    op.doc("x times the sum of the weight times a number");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("weight", "[k]").weight();
+    op.output("y", "[n]");
+  }
+  void infer(Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void prepare(Prepare& io) const {
+    if (!io.is_constant("weight")) return;
+    io.prepack(0, "weight", "factor", sizeof(float), [&](void* memory) {
+      ++fills;
+      *static_cast<float*>(memory) = factor * SumTimes::sum(io.constant<float>("weight"));
+    });
+  }
+  void forward(const Call& call) const {
+    const auto* packed = static_cast<const float*>(call.prepacked(0));
+    used += packed != nullptr;
+    const float times = packed ? *packed : factor * SumTimes::sum(call.input<float>("weight"));
+    for (std::int64_t i = 0; i < call.input<float>(0).size(); ++i)
+      call.output<float>(0)[i] = times * call.input<float>(0)[i];
+  }
+};
+
 struct PackedHost : ApplicationHost {
   PackedHost() {
     add<SumTimes>();
@@ -146,6 +174,35 @@ TEST_CASE(
   CHECK(session.run({{"x", vector_of({1, 2})}}).at("z").values<float>()[1] == 2 * 6 * 12 * 6);
   CHECK(fills == 2);
   CHECK(used == 3);
+}
+
+TEST_CASE(
+    "packed constants: operators of one class with different objects do not share them, sessions "
+    "do") {
+  PackedHost host;
+  const auto with = [](float factor) {
+    TimesHidden made;
+    made.factor = factor;
+    return made;
+  };
+  host.add<TimesHidden>("times_two", [&] { return with(2); });
+  host.add<TimesHidden>("times_three", [&] { return with(3); });
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1}), w = graph.variable("w", vector_of({1, 2, 3}));
+  graph.output("two", graph.add("times_two", {x, w}));
+  graph.output("three", graph.add("times_three", {x, w}));
+  graph.output("five", graph.udf(with(5), {x, w}));
+  graph.output("seven", graph.udf(with(7), {x, w}));
+  Session one(graph), other(graph), third(graph.clone());
+  for (auto* session : {&one, &other, &third}) {
+    const auto made = session->run({{"x", vector_of({1, 2})}});
+    CHECK(same_bits(made.at("two"), vector_of({12, 24})));
+    CHECK(same_bits(made.at("three"), vector_of({18, 36})));
+    CHECK(same_bits(made.at("five"), vector_of({30, 60})));
+    CHECK(same_bits(made.at("seven"), vector_of({42, 84})));
+  }
+  CHECK(used == 12);
+  CHECK(fills == 4);
 }
 
 TEST_CASE("packed constants: counted in the plan, where they are not filled") {
