@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "graph/gradient/gradient.hpp"
 #include "graph/gradient/gradient_graph.hpp"
@@ -25,6 +26,14 @@ struct Depth {
 };
 thread_local Depth composing, differentiating;
 
+// `a -> b -> c`; the middle of a long chain is left out.
+std::string chain_of(std::span<const std::string> operators) {
+  constexpr std::size_t max_shown = 16;
+  if (operators.size() <= max_shown) return fmt::format("{}", fmt::join(operators, " -> "));
+  return fmt::format("{} -> {} more -> {}", fmt::join(operators.first(max_shown - 1), " -> "),
+                     operators.size() - max_shown, operators.back());
+}
+
 class Entered {
  public:
   Entered(Depth& depth, const LoadedOperator& op) : depth_(depth) {
@@ -33,7 +42,7 @@ class Entered {
     if (const auto found = std::find(open.begin(), open.end(), name); found != open.end())
       throw Failure(FailureKind::plugin,
                     fmt::format("the composed operator '{}' contains itself: {} -> {}", name,
-                                fmt::join(found, open.end(), " -> "), name));
+                                chain_of({found, open.end()}), name));
     if (open.empty()) depth.nodes = 0;
     open.push_back(std::move(name));
   }

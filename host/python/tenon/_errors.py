@@ -110,9 +110,9 @@ def is_tenon_error(error: BaseException) -> bool:
     return isinstance(error, Error)
 
 
-def listed(names: Collection[str], none: str = "none") -> str:
+def listed(names: Collection[str], none: str = "none", separator: str = ", ") -> str:
     """`a, b, c`, or `none`. If there are more than 16 names: `a, ..., p and 84 more`."""
-    text = ", ".join(itertools.islice(names, MAX_LISTED))
+    text = separator.join(itertools.islice(names, MAX_LISTED))
     more = len(names) - MAX_LISTED
     return (f"{text} and {more} more" if more > 0 else text) if names else none
 

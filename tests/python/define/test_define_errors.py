@@ -7,6 +7,7 @@ import pytest
 import tenon
 from python_operators import X
 from tenon import ops
+from tenon._define.parameters import checked
 
 
 def failing(work):
@@ -283,3 +284,32 @@ def test_backward_reads_what_it_named_and_not_every_gradient_is_requested():
         tenon.ExecutionError, match="'NoneType'.*; gradients that are not requested are None"
     ):
         graph(outputs="unread", **given)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"pads": [7] * 999 + [-1]}, "'pads' is [7, " + "7, " * 14 + "7 and 984 more] but must be"),
+        ({"pads": ["a"] * 17}, "must be a list of integers, not ['a', " + "'a', " * 14 + "'a' and 1"),
+        ({"pads": tuple(range(99))}, "must be a list of integers, not (0, 1, 2, 3, 4, 5, ...)"),
+        ({"pads": [-1]}, "parameter 'pads' is [-1] but must be at least 0"),
+        ({"pads": [], "mode": "z"}, "but must be one of m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, "),
+        ({"pads": [], "mode": "z"}, "m14, m15 and 84 more"),
+        ({"nonsense": 1}, "the parameters are: pads, mode, p0, p1, "),
+        ({"nonsense": 1}, "p12, p13 and 6 more"),
+    ],
+)  # fmt: skip
+def test_messages_about_parameters_show_sixteen_elements(arguments, message):
+    def param(name, kind="int64", **more):
+        bounds = dict.fromkeys(("min", "max", "above", "below"))
+        defaults = {"required": False, "default": 0, "choices": []}
+        return {"name": name, "kind": kind, **bounds, **defaults, **more}
+
+    params = [
+        param("pads", "ints", default=[], min=0),
+        param("mode", "enum", default="m0", choices=[f"m{number}" for number in range(100)]),
+        *[param(f"p{number}") for number in range(20)],
+    ]
+    with pytest.raises(tenon.UsageError) as caught:
+        checked({"params": params}, {}, arguments)
+    assert message in str(caught.value)

@@ -1,6 +1,7 @@
 // Invalid composed operators and their error messages.
 #include <doctest/doctest.h>
 
+#include <string>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
@@ -111,6 +112,21 @@ struct ScaledByWeight : Operator {
   void forward(const Call&) const {}
 };
 
+/// Composed of one other operator.
+struct Link : Operator {
+  static constexpr int count = 20;
+  int next = 0;
+
+  static constexpr void describe(auto& op) {
+    op.doc("the next link");
+    op.input("x", "[n]");
+    op.output("z", "same shape as x");
+  }
+  void forward(Compose& c) const {
+    c.set_output(0, c.add("link" + std::to_string(next), {c.input(0)}));
+  }
+};
+
 struct FaultyHost : ApplicationHost {
   FaultyHost() {
     add<Faulty>("faulty");
@@ -168,6 +184,21 @@ TEST_CASE(
   CHECK(message_for(Fault::missing, host).find("no_such_operatr") != std::string::npos);
   message_for(Fault::weight, host, &hint);
   check_says(hint, {"add an input for it", ".weight()", "disable it with a parameter"});
+}
+
+TEST_CASE("composed operators: the message about a long chain shows at most 16 of its operators") {
+  ApplicationHost host;
+  for (int i = 0; i < Link::count; ++i)
+    host.add<Link>("link" + std::to_string(i), [i] {
+      Link made;
+      made.next = (i + 1) % Link::count;
+      return made;
+    });
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {2});
+  const auto message = failure_of([&] { graph.add("link0", {x}); }).message;
+  CHECK(message.find("contains itself: app.link0 -> app.link1 -> ") != std::string::npos);
+  CHECK(message.ends_with("app.link14 -> 4 more -> app.link19 -> app.link0"));
 }
 
 TEST_CASE("composed operators: eager calls refuse the same faults") {

@@ -147,7 +147,8 @@ def _full_name(host: _core.Host, space: str, operator: str, path: str) -> str:
                 if described["path"] == path and described["name"] == operator:
                     return str(described["full_name"])
     raise CompileError(
-        f"the compiled operator '{operator}' was not added to the host", "; ".join(host.notes())
+        f"the compiled operator '{operator}' was not added to the host",
+        listed(host.notes(), none="", separator="; "),
     )
 
 

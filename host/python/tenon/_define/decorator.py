@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from .. import _core
-from .._errors import MissingAttribute, UsageError
+from .._errors import MissingAttribute, UsageError, listed
 from . import parameters
 from .describe import MISSING, Describer, manifest_bytes
 
@@ -64,7 +64,7 @@ class Call:
             return f"call.{name} exists only in backward"
         if name in self._names:
             return f"call.{name} is not available in backward: name it in op.backward_reads()"
-        return f"the call has no '{name}': describe() of {self._of} names {', '.join(self._names)}"
+        return f"the call has no '{name}': describe() of {self._of} names {listed(self._names)}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         array = getattr(self, name)

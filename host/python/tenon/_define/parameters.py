@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .._errors import UsageError
+from .._errors import MAX_LISTED, UsageError, listed
 
 NEEDED = {
     "bool": "true or false", "int32": "a 32-bit integer", "int64": "an integer", "float32": "a number that fits float32",
@@ -36,9 +37,7 @@ def checked(
     params = {param["name"]: param for param in manifest["params"]}
     for name in arguments:
         if name not in params:
-            raise UsageError(
-                f"unknown parameter '{name}'; the parameters are: {', '.join(params) or 'none'}"
-            )
+            raise UsageError(f"unknown parameter '{name}'; the parameters are: {listed(params)}")
     values = {}
     for name, param in params.items():
         if name in arguments:
@@ -74,7 +73,7 @@ def _value(param: Mapping[str, Any], value: Any) -> Any:
                 )
         if param["choices"] and item not in param["choices"]:
             raise UsageError(
-                f"parameter '{name}' is {_shown(value)} but must be one of {', '.join(param['choices'])}"
+                f"parameter '{name}' is {_shown(value)} but must be one of {listed(param['choices'])}"
             )
     return value
 
@@ -117,4 +116,8 @@ def _shown(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if isinstance(value, list):
+        return f"[{listed([*map(repr, value)], '')}]"
+    if isinstance(value, tuple | set | frozenset | dict) and len(value) > MAX_LISTED:
+        return reprlib.repr(value)
     return repr(value)

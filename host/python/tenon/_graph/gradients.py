@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import reprlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
@@ -215,7 +216,7 @@ class _Differentiated:
             or not self._argnums
         ):
             raise UsageError(
-                f"argnums is {argnums}, but must be distinct argument positions, counted from 0"
+                f"argnums is {reprlib.repr(argnums)}, but must be distinct argument positions, counted from 0"
             )
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
         self._sessions: CallCache[_core.Session] = CallCache()
