@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -81,6 +83,27 @@ def test_a_scorer_loads_once_in_a_process_and_runs_in_any_thread(network, monkey
     for worker in workers:
         worker.join()
     assert len(results) == 4 * 29 and all(results) and loads == [str(network)]
+
+
+def test_a_process_keeps_the_eight_graphs_that_were_used_last(network, monkeypatch):
+    from tenon._batches import scorer as _scorer
+
+    loads = []
+    monkeypatch.setattr(
+        _scorer, "load", lambda path, host: loads.append(path) or tenon.load(path, host=host)
+    )
+    monkeypatch.setattr(_scorer, "_loaded", {("another process",): None})
+    scorers = [tenon.Scorer(network, seed=seed) for seed in range(9)]
+    kept = [weakref.ref(scorer._loaded()) for scorer in scorers[:8]]
+    scorers[0](batch())
+    assert len(loads) == 8
+    scorers[8](batch())  # in place of the second one
+    gc.collect()
+    assert [each() is None for each in kept] == [False, True] + 6 * [False]
+    scorers[0](batch())
+    assert len(loads) == 9 and len(_scorer._loaded) == 8 + 1
+    assert scorers[1](batch())["y"].tolist() == [[10], [32], [54]]
+    assert len(loads) == 10 and len(_scorer._loaded) == 8 + 1
 
 
 def test_options_of_another_type_are_checked_however_often_the_graph_was_loaded(network):

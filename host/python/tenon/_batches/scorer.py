@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import os
 import threading
@@ -50,6 +51,7 @@ class _Loaded:
         self, graph: Graph, outputs: Sequence[str], make: Callable[[Graph], Session]
     ) -> None:
         self._graph, self._make, self._of_thread = graph, make, threading.local()
+        self.used = 0  # time stamp of the last use
         needed = graph._core.needed_inputs(list(outputs))
         self.inputs: ByName[Any] = ByName((each["name"], each["shape"]) for each in needed)
         self.inputs._changed = graph._core.changed_names()
@@ -65,6 +67,18 @@ class _Loaded:
 _lock = threading.Lock()
 # the key includes the process, since threads of a host do not survive a fork
 _loaded: dict[Any, _Loaded] = {}
+_MAX_LOADED = 8  # in a process
+_uses = itertools.count()
+
+
+def _evict() -> None:
+    """Drops the least recently used graphs, but none of the process that this one was forked from:
+    a host waits for its threads. To be called with the lock held.
+    """
+    own = [key for key in _loaded if key[0] == os.getpid()]
+    own.sort(key=lambda key: _loaded[key].used)
+    for key in own[:-_MAX_LOADED]:
+        del _loaded[key]
 
 
 @plain_type_errors
@@ -83,8 +97,8 @@ class Scorer:
     Further options are those of Session.
 
     A scorer is pickled as its paths and the hashes of their files. Each process loads the graph
-    once, at the first call, and raises FileError if a file there has other content. Threads: any;
-    each has its own session.
+    once, at the first call, and raises FileError if a file there has other content. It keeps the 8
+    graphs that were used last. Threads: any; each has its own session.
     """
 
     def __init__(
@@ -187,7 +201,11 @@ class Scorer:
         found = _loaded.get(key)
         if found is None:
             with _lock:
-                found = _loaded.get(key) or _loaded.setdefault(key, self._load())
+                found = _loaded.get(key) or self._load()
+                found.used = next(_uses)
+                _loaded[key] = found
+                _evict()
+        found.used = next(_uses)
         return found
 
     def _load(self) -> _Loaded:
