@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "../shared/product/processor.hpp"
+
 namespace sparse {
 
 /// Sum i adds value(e) times row row(e) of the dense matrix, for e in [starts[i], starts[i + 1]).
@@ -98,7 +100,7 @@ void sum_rows_plain(const RowSums<T, Terms>& row_sums, std::int64_t begin, std::
   sum_rows<16>(row_sums, begin, end);
 }
 
-#if defined(__x86_64__)
+#if defined(TENON_WIDE_LEVELS)
 template <class T, class Terms>
 [[gnu::target("avx2,fma")]] void sum_rows_avx2(const RowSums<T, Terms>& row_sums,
                                                std::int64_t begin, std::int64_t end) {
@@ -111,12 +113,13 @@ template <class T, class Terms>
 }
 #endif
 
+/// Limited by TENON_WIDE.
 template <class T, class Terms = CsrTerms<T>>
 SumRows<T, Terms> best_sum_rows() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return sum_rows_avx512<T, Terms>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return sum_rows_avx2<T, Terms>;
+  [[maybe_unused]] const auto vectors = product::this_vectors();
+#if defined(TENON_WIDE_LEVELS)
+  if (vectors == product::Vectors::avx512) return sum_rows_avx512<T, Terms>;
+  if (vectors == product::Vectors::avx2) return sum_rows_avx2<T, Terms>;
 #endif
   return sum_rows_plain<T, Terms>;
 }

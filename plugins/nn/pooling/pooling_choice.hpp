@@ -1,6 +1,8 @@
-// The table that chooses the algorithm of a pooling on the CPU, forward and backward.
-// plugins/README.md lists it.
+// The tables that choose the algorithm of a pooling on the CPU, forward and backward, and the
+// chunks of oneDNN's forward pass. plugins/README.md lists them.
 #pragma once
+#include <cstdint>
+
 #include "../../shared/product/choice.hpp"
 
 struct PoolingProblem {
@@ -27,4 +29,23 @@ inline constexpr PoolingRow pooling_choices[] = {
      "not recorded", "different summation order"},
     {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingProblem&) { return true; }, "",
      "identical"},
+};
+
+struct PoolingChunkProblem {
+  bool channels_last;
+  std::int64_t elements;  ///< of the data
+};
+
+enum class PoolingChunks { rows, samples };
+using PoolingChunkRow = choice::Row<PoolingChunks, PoolingChunkProblem>;
+
+// Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
+inline constexpr PoolingChunkRow pooling_chunk_choices[] = {
+    {PoolingChunks::rows, "rows of samples", "channels-last, more than 2^18 elements",
+     [](const PoolingChunkProblem& problem) {
+       return problem.channels_last && problem.elements > 1 << 18;
+     },
+     "not recorded", "identical"},
+    {PoolingChunks::samples, "whole samples", "otherwise",
+     [](const PoolingChunkProblem&) { return true; }, "", "identical"},
 };

@@ -8,6 +8,7 @@
 #include "onednn/chunk_arrays.hpp"
 #include "onednn/chunks.hpp"
 #include "onednn/layout.hpp"
+#include "pooling_choice.hpp"
 #include "shared/window_partition.hpp"
 
 /// The configuration of a pooling. Backward supports plain tensors only.
@@ -33,9 +34,10 @@ class PoolingKernel {
       after_.push_back((output_[axis + 2] - 1) * window.stride[axis] + window.kernel[axis] -
                        data_[axis + 2] - window.pad[axis]);
     }
-    // Rows of a plain sample are not contiguous; those of a small one are not worth a chunk.
     const WindowPartition partition(window, shape.data, shape.output);
-    const bool rows = layout_ == onednn::Layout::channels_last && shape.data.size() > 1 << 18;
+    const PoolingChunkProblem problem{layout_ == onednn::Layout::channels_last, shape.data.size()};
+    const bool rows =
+        choice::first_of<pooling_chunk_choices>(problem).algorithm == PoolingChunks::rows;
     if (data_[0] > 0)
       chunks_ = rows ? partition.of_rows(max_chunks) : partition.of_samples(max_chunks);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../../../plugins/linalg/row_sums.hpp"
 #include "../../../plugins/nn/attention/attention_choice.hpp"
 #include "../../../plugins/nn/convolution/convolution_choice.hpp"
 #include "../../../plugins/nn/pooling/pooling_choice.hpp"
@@ -287,6 +288,42 @@ TEST_CASE("pooling: loops compute what neither oneDNN nor the sliding maximum su
   }
 }
 
+TEST_CASE("pooling by oneDNN: rows of large channels-last data are chunks") {
+  const auto name = [](bool channels_last, std::int64_t elements) {
+    const PoolingChunkProblem problem{channels_last, elements};
+    return std::string(choice::first_of<pooling_chunk_choices>(problem).name);
+  };
+  CHECK(name(true, (1 << 18) + 1) == "rows of samples");
+  CHECK(name(true, 1 << 18) == "whole samples");
+  CHECK(name(false, 1 << 30) == "whole samples");
+}
+
+#if defined(TENON_WIDE_LEVELS)
+TEST_CASE("sums of rows: the vectors are limited as those of other kernels, with the same sums") {
+  using tenon::detail::VectorLevel;
+  const auto found = tenon::detail::usable_vector_level();
+  const std::int64_t starts[] = {0, 2, 3}, columns_of[] = {0, 1, 1};
+  const float values[] = {2, 3, 4};
+  std::vector<float> dense(2 * 75), expected(2 * 75);
+  for (std::size_t column = 0; column < 75; ++column) {
+    const auto first = dense[column] = static_cast<float>(column);
+    const auto second = dense[75 + column] = static_cast<float>(2 * column);
+    expected[column] = 2 * first + 3 * second, expected[75 + column] = 4 * second;
+  }
+  for (const auto level : {VectorLevel::plain, VectorLevel::v3, VectorLevel::v4}) {
+    if (level > found) continue;
+    tenon::detail::vector_level.store(level);
+    std::vector<float> sums(2 * 75);
+    const auto run = sparse::best_sum_rows<float>();
+    run({{starts, columns_of, values}, dense.data(), 75, 75, sums.data(), 75, nullptr}, 0, 2);
+    tenon::detail::vector_level.store(found);
+    CHECK(sums == expected);
+    const auto plain = sparse::sum_rows_plain<float, sparse::CsrTerms<float>>;
+    CHECK((run == plain) == (level == VectorLevel::plain));
+  }
+}
+#endif
+
 TEST_CASE("dft: powers of two by the radix-2 FFT") {
   for (const std::int64_t size : {1, 2, 4, 1 << 24})
     CHECK(choice::first_of<dft_choices>(DftProblem{size}).algorithm == DftAlgorithm::radix_2);
@@ -315,6 +352,7 @@ TEST_CASE("plugins/README.md lists the current tables") {
   shows("Operands of matmul", product::operand_choices);
   shows("Attention", attention_choices);
   shows("Pooling", pooling_choices);
+  shows("Chunks of pooling by oneDNN", pooling_chunk_choices);
   shows("Reductions", reduction_choices);
   shows("Fourier transforms", dft_choices);
 }
