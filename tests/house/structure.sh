@@ -30,7 +30,7 @@ done
 # host/CMakeLists.txt.
 in_program=" serve/model_folder.hpp serve/signature.hpp io/atomic_file.hpp io/child.hpp io/counted.hpp io/json_text.hpp io/open_file.hpp io/system_reason.hpp io/utf8.hpp "
 
-# What training shares with run, besides the public headers.
+# Headers of run that training includes, besides the public ones.
 shared_with_train=" run/impl_access.hpp run/one_thread.hpp run/shared_values.hpp run/warnings.hpp "
 
 includes() {  # file:line:<name> or file:line:"name" of every include in these files
