@@ -41,14 +41,18 @@ inline constexpr ReductionRow reduction_choices[] = {
      [](const ReductionProblem& problem) {
        return problem.inner_reduced && reduction_choice::needs_segments(problem);
      },
-     "not measured", "different order"},
-    {ReductionAlgorithm::rows, "rows", "innermost axis reduced",
-     [](const ReductionProblem& problem) { return problem.inner_reduced; }, "not measured",
+     "1.0 of rows' time, with two threads 0.5 (2^24 elements) to 1.0 (2^20 elements) (EPYC, Zen 5)",
      "different order"},
+    {ReductionAlgorithm::rows, "rows", "innermost axis reduced",
+     [](const ReductionProblem& problem) { return problem.inner_reduced; },
+     "the only one for these axes", "different order"},
     {ReductionAlgorithm::columns_in_segments, "columns in segments",
      "innermost axis kept, `axes` is not an input, fewer than 16 groups of up to 256 adjacent "
      "results, at least 2^17 elements",
-     reduction_choice::needs_segments, "not measured", "different order"},
+     reduction_choice::needs_segments,
+     "1.0 (65,536 x 256) to 1.9 (256 x 3,840) of columns' time, with two threads 0.5 "
+     "(65,536 x 256) (EPYC, Zen 5)",
+     "different order"},
     {ReductionAlgorithm::columns, "columns", "otherwise",
      [](const ReductionProblem&) { return true; }, "", "identical"},
 };

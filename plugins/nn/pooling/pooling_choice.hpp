@@ -22,11 +22,14 @@ inline constexpr PoolingRow pooling_choices[] = {
      [](const PoolingProblem& problem) {
        return problem.f32 && problem.maximum && problem.plain && problem.countable;
      },
-     "not recorded", "identical"},
+     "forward 0.01 (2x2, stride 2) to 0.2 (3x3, 7 x 7 positions), backward 0.04 (2x2, stride 2) to "
+     "0.8 (13x13, stride 1) of the loops' time (EPYC, Zen 5)",
+     "identical"},
     {PoolingAlgorithm::onednn, "oneDNN",
      "average, float32, no dilation, padding below the kernel's size",
      [](const PoolingProblem& problem) { return problem.f32 && !problem.maximum && problem.plain; },
-     "not recorded", "different summation order"},
+     "0.01 (3x3, channels-last) to 0.2 (7x7, one position) of the loops' time (EPYC, Zen 5)",
+     "different summation order"},
     {PoolingAlgorithm::loops, "loops", "otherwise", [](const PoolingProblem&) { return true; }, "",
      "identical"},
 };

@@ -15,7 +15,7 @@ struct Row {
   const char* name;    ///< as in the literature
   const char* reason;  ///< short form of the condition
   bool (*holds)(const Problem&);
-  const char* gain;  ///< measured speedup, and on which CPU
+  const char* gain;  ///< measured time divided by that without the row, and on which CPU
   const char* bits;  ///< bits of the results compared with those of the last row
 };
 
