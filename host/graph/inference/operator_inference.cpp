@@ -135,12 +135,11 @@ tenon_infer as_boundary(CallTypes& types, ErrorBuffer& buffer) {
 }  // namespace
 
 bool may_infer_read(const tenon_tensor& tensor) {
-  constexpr std::int64_t max_bytes = std::int64_t{64} << 10;
   const auto& dense = tensor.dense;
   if (tensor.storage != TENON_DENSE || dense.strides != nullptr || dense.device_type != TENON_CPU)
     return false;
   const auto bytes = byte_count(static_cast<DType>(tensor.dtype), Shape(dense.shape, dense.ndim));
-  return bytes && *bytes <= max_bytes && (dense.data != nullptr || *bytes == 0);
+  return bytes && *bytes <= max_bytes_for_infer && (dense.data != nullptr || *bytes == 0);
 }
 
 static void run_infer(const LoadedOperator& op, const void* instance, const CallTypes& before,

@@ -25,6 +25,8 @@ struct CallTypes {
   DType precision = f32;
 };
 
+inline constexpr std::int64_t max_bytes_for_infer = std::int64_t{64} << 10;
+
 /// Whether infer() may read a tensor's elements: dense, contiguous, on the CPU, at most 64 KiB.
 bool may_infer_read(const tenon_tensor& tensor);
 

@@ -147,7 +147,9 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Argument>& argume
   return types;
 }
 
-CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& arguments) {
+/// `copies` keeps elements for infer() alive: it reads contiguous tensors only.
+CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& arguments,
+                   std::vector<Tensor>& copies) {
   // States may follow the inputs; they are updated in place.
   const auto states = info.states.size();
   const bool has_states = info.variadic() || arguments.size() == info.inputs.size() + states;
@@ -168,9 +170,15 @@ CallTypes types_of(const OperatorInfo& info, const std::vector<Tensor>& argument
     types.states[i] = type_of(state.dtype(), state.shape());
   }
   types.values.resize(count);
-  std::transform(tensors.begin(), tensors.end(), types.values.begin(), [](const Tensor& tensor) {
-    return tensor && may_infer_read(tensor.abi()) ? &tensor.abi() : nullptr;
-  });
+  copies.reserve(count);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor* tensor = &tensors[i];
+    if (!*tensor) continue;
+    if (tensor->storage() == Storage::dense && !tensor->contiguous() && tensor->device() == "cpu" &&
+        tensor->bytes() <= max_bytes_for_infer)
+      tensor = &copies.emplace_back(tensor->make_contiguous());
+    if (may_infer_read(tensor->abi())) types.values[i] = &tensor->abi();
+  }
   return types;
 }
 
@@ -192,8 +200,9 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
       const auto version = host.version();
       loaded = &plugins.load(op);
       auto& device = common_device(*loaded->info, arguments);
+      std::vector<Tensor> copies;
       lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device,
-                         types_of(*loaded->info, arguments), false);
+                         types_of(*loaded->info, arguments, copies), false);
     }
     auto& call = lease->call;
     const std::span all(arguments);

@@ -247,6 +247,29 @@ def test_what_infer_refuses_is_a_usage_error_of_the_call():
         ops.affine(X, np.zeros((5, 2)), units=2)
 
 
+def test_infer_reads_the_elements_of_strided_arrays():
+    @tenon.operator
+    class Filled:
+        """Ones of a shape."""
+
+        def describe(op):
+            op.input("sizes").types("int64")
+            op.output("y")
+
+        def infer(self, io):
+            sizes = io.values("sizes")
+            if sizes is not None:
+                io.set_output("y", tuple(map(int, sizes.flat)))
+
+        def forward(self, call):
+            call.y[...] = 1
+
+    sizes = np.array([[2, 9, 3], [9, 9, 9], [4, 9, 5]])
+    for view in (sizes[0, ::2], sizes[::2, 0], sizes[0, ::-2], sizes[::2, ::2], sizes[::2, ::2].T):
+        assert ops.filled(view).shape == tuple(view.flat)
+        assert ops.filled(view.copy()).shape == tuple(view.flat)
+
+
 def test_variadic_inputs_counted_outputs_and_other_dtypes():
     @tenon.operator
     class Stack:

@@ -2,12 +2,16 @@
 
 #include <cmath>
 #include <tenon/host/cast_storage.hpp>
+#include <tuple>
+#include <vector>
 
 #include "application_host.hpp"
 #include "check_says.hpp"
 #include "failure_of.hpp"
+#include "probe_operators.hpp"
 
 using tenon::DType;
+using tenon::Shape;
 using tenon::Tensor;
 
 TEST_CASE("eager: quadratic in every floating dtype") {
@@ -154,6 +158,22 @@ TEST_CASE("eager: states are dense") {
   const auto failure = failure_of([&] { host.call("counter", {data, calls}); });
   check_says(failure.message, {"[counter] state 'calls' is row_sparse", "must be dense"});
   CHECK(failure.hint == "convert it with cast_storage(tensor, Storage::dense)");
+}
+
+TEST_CASE("eager: infer() reads the elements of strided inputs") {
+  ApplicationHost host;
+  host.add<probes::ReshapeTo>("reshaped");
+  const auto x = Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, {6});
+  std::int64_t sizes[] = {2, 9, 3, 9, 1};
+  for (const auto& [shape, strides, first] : {std::tuple{Shape{2}, std::vector<std::int64_t>{2}, 0},
+                                              {Shape{2}, {-2}, 2},
+                                              {{3}, {2}, 0}}) {
+    const auto strided = Tensor::borrow(sizes + first, DType::i64, shape, strides, nullptr);
+    const auto y = host.call("reshaped", {x, strided});
+    CHECK(same_bits(y, host.call("reshaped", {x, strided.clone()})));
+    CHECK(y.shape().rank() == shape[0]);
+    CHECK(y.shape()[0] == sizes[first]);
+  }
 }
 
 TEST_CASE("eager: an unknown operator suggests similar names") {
