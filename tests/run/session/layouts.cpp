@@ -208,6 +208,29 @@ TEST_CASE("layouts: takers and elementwise nodes follow, so that only the ends a
 }
 
 TEST_CASE(
+    "layouts: elementwise nodes with a scalar, or a bias per channel, follow; others do not") {
+  LayoutHost host;
+  for (const auto& [shape, follows] : {std::pair{Shape::scalar(), true},
+                                       {Shape{1}, true},
+                                       {Shape{8, 1, 1}, true},
+                                       {Shape{1, 8, 1, 1}, true},
+                                       {Shape{6}, false},
+                                       {Shape{6, 1}, false},
+                                       {Shape{8, 1, 6}, false},
+                                       {Shape{2, 1, 1, 1}, false}}) {
+    CAPTURE(to_string(shape));
+    Graph graph(host);
+    const auto operand = graph.variable("operand", image(shape));
+    const auto a = graph.add("convolves", {graph.input("x", f32, {2, 8, 6, 6})}, {}, "a");
+    const auto b = graph.add("plus", {a, operand}, {}, "b");
+    graph.output("y", graph.add("convolves", {b}, {}, "c"));
+    const auto steps = steps_of(Session(graph).plan({}));
+    CHECK((std::find(steps.begin(), steps.end(), "b last") != steps.end()) == follows);
+    check_same(graph, {{"x", image({2, 8, 6, 6})}});
+  }
+}
+
+TEST_CASE(
     "layouts: a node that accepts only plain tensors gets them, and one reordering serves all "
     "readers") {
   LayoutHost host;
