@@ -100,6 +100,28 @@ def test_what_a_kernel_must_not_do_is_an_error_and_the_next_call_works(work, sen
     assert ops.failing(X).sum() == 0
 
 
+@pytest.mark.parametrize("keep", [lambda parts: parts, lambda parts: parts[1]])
+def test_arrays_of_a_variadic_input_must_not_outlive_the_call(keep):
+    def define(work):
+        @tenon.operator
+        class Joined:
+            """The sum of the inputs."""
+
+            def describe(op):
+                op.input("parts").variadic()
+                op.output("y")
+
+            def forward(self, call):
+                work(self, call.parts)
+                call.y[...] = sum(call.parts)
+
+    define(lambda self, parts: setattr(self, "kept", keep(parts)))
+    with pytest.raises(tenon.ExecutionError, match="keeps a reference to the array 'parts'"):
+        ops.joined(X, X)
+    define(lambda self, parts: None)
+    np.testing.assert_array_equal(ops.joined(X, X), 2 * X)
+
+
 def test_stored_arrays_have_memory_of_their_own_after_the_error():
     kept = []
 
