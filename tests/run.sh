@@ -106,7 +106,8 @@ run_asan() {
 run_simulated() {
   # The default stage has compiled the broken plugins, and runs the tests of the command, too, which
   # start it thousands of times and are four times as slow here.
-  local options=() elsewhere=()
+  # Set in both cases, because CMake remembers them.
+  local options=(-DTENON_TEST_SKIP= -DTENON_TEST_FAULTS=) elsewhere=()
   if [[ " ${todo[*]} " == *" default "* && -d build-ci/faults ]]; then
     options=(-DTENON_TEST_SKIP=cli "-DTENON_TEST_FAULTS=$PWD/build-ci/faults") elsewhere=(-E '^readme_commands$')
   fi
