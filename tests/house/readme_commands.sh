@@ -13,13 +13,14 @@ program() { awk '/^```cpp$/ {inside = 1; next} /^```$/ {if (inside) exit} inside
 program README.md >"$work/half_square.cpp"
 program sdk/docs/first_operator.md >"$work/scaled_cos.cpp"
 program sdk/docs/kernels.md >"$work/row_norm.cpp"
+program sdk/docs/gradients.md >"$work/log_cosh.cpp"
 mkdir "$work/my_plugins"
 cp host/demo/mlp.json "$work/net.json"
 cp tests/data/digits_images.npy "$work/x.npy"
 cp tests/data/digits_labels.npy "$work/y.npy"
 ln -s "$PWD"/{host,sdk} "$work"
 commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \|LC_ALL=C awk \)/\1/p' "$1"; }
-for page in README.md sdk/docs/{first_operator,kernels}.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
+for page in README.md sdk/docs/{first_operator,kernels,gradients}.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
   [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
   [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README's commands have created it
   commands "$page"
