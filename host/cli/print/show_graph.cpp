@@ -94,9 +94,9 @@ class GraphText {
     for (const auto& output : graph_.outputs())
       write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
     for (const auto& op : graph_.operators())
-      write_result(
-          "uses      {:<24} version {}{}\n", op.full_name(), op.version,
-          op.plugin.empty() ? "" : fmt::format(", plugin {} {}", op.plugin, op.plugin_version));
+      write_result("uses      {:<24} version {}{}{}{}\n", op.full_name(), op.version,
+                   op.plugin.empty() ? "" : ", plugin " + op.plugin,
+                   op.plugin_version.empty() ? "" : " ", op.plugin_version);
   }
 
  private:
