@@ -140,9 +140,10 @@ TEST_CASE("output sizes follow from the data: compress, unique and non_max_suppr
   check_near(
       host().call("non_max_suppression", {boxes, scores, integers({1}, {3}), one(0.5), one(0)}),
       tenon::i64, {3, 3}, {0, 0, 3, 0, 0, 0, 0, 0, 5}, 0);
-  check_near(
-      host().call("non_max_suppression", {boxes, scores}, {{"most", 2}, {"iou_threshold", 0.5}}),
-      tenon::i64, {2, 3}, {0, 0, 3, 0, 0, 0}, 0);
+  for (const char* name : {"max_boxes", "most"})  // version 1 has `most`
+    check_near(
+        host().call("non_max_suppression", {boxes, scores}, {{name, 2}, {"iou_threshold", 0.5}}),
+        tenon::i64, {2, 3}, {0, 0, 3, 0, 0, 0}, 0);
   check_near(host().call("non_max_suppression", {boxes, scores}), tenon::i64, {0, 3}, {}, 0);
 }
 

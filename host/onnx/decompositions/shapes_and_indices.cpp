@@ -129,7 +129,7 @@ bool non_max_suppression(NodeExport& node) {
   const auto number = [&](const char* name) {
     return node.constant(Tensor::from({static_cast<float>(node.real(name))}, {1}));
   };
-  if (inputs[2].empty()) inputs[2] = node.integers_constant({node.integer("most")});
+  if (inputs[2].empty()) inputs[2] = node.integers_constant({node.integer("max_boxes")});
   if (inputs[3].empty()) inputs[3] = number("iou_threshold");
   if (inputs[4].empty()) inputs[4] = number("score_threshold");
   node.output("NonMaxSuppression", std::move(inputs),

@@ -8,7 +8,7 @@
 
 /// The number of boxes is known only after the kernel has run.
 struct NonMaxSuppression : tenon::Operator {
-  std::int64_t most = 0;
+  std::int64_t max_boxes = 0;
   float iou_threshold = 0, score_threshold = -std::numeric_limits<float>::max();
   bool center_point_box = false;
 
@@ -21,7 +21,7 @@ struct NonMaxSuppression : tenon::Operator {
              "[batch, boxes, 4]; y1, x1, y2, x2 of two opposite corners, or center x, y, width and "
              "height if `center_point_box` is set");
     op.input("scores", "[batch, classes, boxes]");
-    describe_argument(op, "limit", "one element; replaces the parameter `most`");
+    describe_argument(op, "limit", "one element; replaces the parameter `max_boxes`");
     op.input("iou", "one element; replaces the parameter `iou_threshold`")
         .types({tenon::f32})
         .optional()
@@ -34,7 +34,7 @@ struct NonMaxSuppression : tenon::Operator {
               "int64 [count, 3]; batch, class and box index, sorted by batch, class and descending "
               "score")
         .allocated();
-    op.param("most", &NonMaxSuppression::most,
+    op.param("max_boxes", &NonMaxSuppression::max_boxes,
              "maximum number of selected boxes for each class of each sample; 0: no boxes");
     op.param("iou_threshold", &NonMaxSuppression::iou_threshold,
              "threshold of the intersection over union (IoU), above which two boxes overlap")
@@ -45,10 +45,12 @@ struct NonMaxSuppression : tenon::Operator {
     op.param(
         "center_point_box", &NonMaxSuppression::center_point_box,
         "boxes are center and size (x, y, width, height); false: two corners (y1, x1, y2, x2)");
+    op.version(2);
+    op.renamed(2, "most", "max_boxes");
     op.backward_reads();
     op.example({{"boxes", {1, 2, 4}, tenon::f32, {0, 0, 1, 1, 0, 0.1, 1, 1.1}},
                 {"scores", {1, 1, 2}, tenon::f32, {0.9, 0.8}}},
-               {{"most", 3}, {"iou_threshold", 0.5}});
+               {{"max_boxes", 3}, {"iou_threshold", 0.5}});
     op.onnx("", "NonMaxSuppression").since(10).attribute("center_point_box", "center_point_box");
   }
 
@@ -111,7 +113,7 @@ struct NonMaxSuppression : tenon::Operator {
 
   std::vector<std::int64_t> chosen(const tenon::Call& call, const Corner* boxes,
                                    const float* scores, std::int64_t count) const {
-    const auto limit = argument_number(call, "limit", most);
+    const auto limit = argument_number(call, "limit", max_boxes);
     const auto iou = call.has_input("iou") ? *call.input<float>("iou").data() : iou_threshold;
     const bool any =
         !call.has_input("min_score") && score_threshold == -std::numeric_limits<float>::max();
