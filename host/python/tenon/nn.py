@@ -376,7 +376,8 @@ def _recurrent(
 def _begin(kind: str, x: Any, name: str | None) -> tuple[Graph, str]:
     if not isinstance(x, Value):
         raise TypeError(
-            f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; tenon.ops computes on arrays"
+            f"nn.{kind}() takes a value of a graph, not {type(x).__name__}; tenon.ops computes on "
+            "arrays"
         )
     return x.graph, name or x.graph._free_name(kind)
 
@@ -402,7 +403,8 @@ def _activated(x: Value, activation: Activation) -> Value:
         made = activation(x)
     if not isinstance(made, Value):
         raise TypeError(
-            f"a layer must return a value of the graph, but {activation!r} returned {type(made).__name__}"
+            f"a layer must return a value of the graph, but {activation!r} returned "
+            f"{type(made).__name__}"
         )
     return made
 
@@ -416,7 +418,8 @@ def _sizes(sizes: Sizes, x: Value, what: str) -> list[int]:
         return list(sizes)
     if x.ndim is None:
         raise UsageError(
-            f"the number of dimensions of '{x.name}' is not known, so {what} needs a size for each spatial axis"
+            f"the number of dimensions of '{x.name}' is not known, so {what} needs a size for each "
+            "spatial axis"
         )
     return [sizes] * max(x.ndim - 2, 1)
 
@@ -430,7 +433,8 @@ def _padding(pad: Sizes | str, kernel: list[int], dilate: Sizes) -> list[int]:
     spans = [step * (size - 1) for step, size in zip(apart, kernel)]
     if any(span % 2 for span in spans):
         raise UsageError(
-            f'nn.conv: pad="same" needs equal padding on both sides, which a kernel of {kernel} cannot have',
+            f'nn.conv: pad="same" needs equal padding on both sides, which a kernel of {kernel} '
+            "cannot have",
             "use odd sizes",
         )
     return [span // 2 for span in spans]

@@ -58,7 +58,8 @@ def register(what: Any, *, namespace: str = "tenon", host: _core.Host | None = N
         what = _name_of_class(what)
     if not isinstance(what, str | _core.Operator):
         raise TypeError(
-            f"register() takes the name of an operator, an operator, or the path of a plugin, not {type(what).__name__}"
+            "register() takes the name of an operator, an operator, or the path of a plugin, not "
+            f"{type(what).__name__}"
         )
     op = find(what, host) if isinstance(what, str) else what
     return _register(op, namespace, op._host or host)
@@ -105,7 +106,8 @@ def _register_as(
         _registered[namespace, name] = made, schemas
     elif known[1] != schemas or known[0].name != made.name or known[0]._host is not host:
         raise UsageError(
-            f"torch.ops.{namespace}.{name} is already another operator: {known[1][name]} of {known[0].name}",
+            f"torch.ops.{namespace}.{name} is already another operator: {known[1][name]} of "
+            f"{known[0].name}",
             "choose another namespace: register(..., namespace=...)",
         )
     return getattr(getattr(torch.ops, namespace), name)

@@ -110,7 +110,8 @@ def _from_torch(value: Any) -> _core.Tensor:
     if value.requires_grad and torch.is_grad_enabled():
         raise UsageError(
             "a torch tensor requires a gradient, but torch cannot differentiate through this call",
-            "tenon.torch.register(name) makes a differentiable torch operator, and tenon.torch.module(graph) a module; or pass x.detach()",
+            "tenon.torch.register(name) makes a differentiable torch operator, and "
+            "tenon.torch.module(graph) a module; or pass x.detach()",
         )
     if value.layout == torch.sparse_csr:
         components = (value.values(), value.col_indices(), value.crow_indices())

@@ -87,10 +87,10 @@ class CheckReport(Sequence[CheckResult]):
         for op, results in self._by_operator().items():
             lines.append(f"{op}: {self._counts(results)}")
             width = max(len(result.check) for result in results)
-            lines += [
-                f"  {result.check:{width}}  {result.verdict.upper() if result.verdict in FAULTS else result.verdict:8} {result.sentence}".rstrip()
-                for result in results
-            ]
+            for result in results:
+                verdict = result.verdict
+                verdict = verdict.upper() if verdict in FAULTS else verdict
+                lines.append(f"  {result.check:{width}}  {verdict:8} {result.sentence}".rstrip())
         return "\n".join(lines) or "no operator was checked"
 
     def _repr_html_(self) -> str:
@@ -99,7 +99,10 @@ class CheckReport(Sequence[CheckResult]):
             rows = ""
             for result in results:
                 verdict = f"<b>{result.verdict}</b>" if result.verdict in FAULTS else result.verdict
-                rows += f'<tr><td>{escape(result.check)}</td><td>{verdict}</td><td style="text-align:left">{escape(result.sentence)}</td></tr>'
+                rows += (
+                    f"<tr><td>{escape(result.check)}</td><td>{verdict}</td>"
+                    f'<td style="text-align:left">{escape(result.sentence)}</td></tr>'
+                )
             tables.append(
                 f"<table><caption>{escape(op)}: {self._counts(results)}</caption>{rows}</table>"
             )
@@ -146,8 +149,9 @@ def check(
     and FileError for what cannot be checked at all.
     """
     options = {
-        "op": op, "checks": list(checks), "device": device, "seed": seed, "time_limit": float(timeout), "memory_limit": memory_limit,
-        "trust_writable": False, "plugins": [os.fspath(path) for path in plugins], "calls": _calls(shape, set, input),
+        "op": op, "checks": list(checks), "device": device, "seed": seed,
+        "time_limit": float(timeout), "memory_limit": memory_limit, "trust_writable": False,
+        "plugins": [os.fspath(path) for path in plugins], "calls": _calls(shape, set, input),
     }  # fmt: skip
     if isinstance(what, _core.Operator):
         found = decorated(what.info.full_name)

@@ -104,7 +104,8 @@ def compile(  # noqa: A001 - tenon.compile
     name = name or found[1]
     if not name.isidentifier():
         raise UsageError(
-            f"the plugin's name is '{name}', but it must consist of letters, digits and underscores and not start with a digit"
+            f"the plugin's name is '{name}', but it must consist of letters, digits and "
+            "underscores and not start with a digit"
         )
     compiler = _compiler(cuda)
     headers = _headers()
@@ -258,7 +259,8 @@ def _cache() -> Path:
         ) from error
     if state.st_uid != os.getuid():
         raise FileError(
-            f"the cache folder {folder} belongs to another user, who could change what is loaded from it",
+            f"the cache folder {folder} belongs to another user, who could change what is loaded "
+            "from it",
             "set XDG_CACHE_HOME to another folder",
         )
     return folder

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 LOCATION = re.compile(
-    r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$"
+    r"^(?P<file>[^\s:][^:]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?\)?:? *"
+    r"(?P<kind>fatal error|error|note|warning)?:? ?(?P<text>.*)$"
 )
 LINKER = re.compile(
     r"(?:undefined reference|undefined symbol|multiple definition|cannot find -l).*"

@@ -13,15 +13,20 @@ from .._arrays.dtypes import NAMES_IN_CPP
 from .._define.decorator import Definition
 
 MEMBERS = {
-    "bool": "bool", "int32": "std::int32_t", "int64": "std::int64_t", "float32": "float", "float64": "double", "text": "tenon::Text",
-    "ints": "tenon::Ints", "floats": "tenon::Floats", "texts": "tenon::Texts",
+    "bool": "bool", "int32": "std::int32_t", "int64": "std::int64_t", "float32": "float",
+    "float64": "double", "text": "tenon::Text", "ints": "tenon::Ints", "floats": "tenon::Floats",
+    "texts": "tenon::Texts",
 }  # fmt: skip
 FLOATING_IN_CPP = ("float16", "bfloat16", "float32", "float64")
 KEYWORDS = frozenset(
-    "alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const consteval constexpr constinit continue"
-    " decltype default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new"
-    " noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct switch template"
-    " this throw true try typedef typeid typename union unsigned using virtual void volatile while xor describe infer forward backward"
+    "alignas alignof and asm auto bitand bitor bool break case catch char class compl concept "
+    "const consteval constexpr constinit continue"
+    " decltype default delete do double else enum explicit export extern false float for friend "
+    "goto if inline int long mutable namespace new"
+    " noexcept not nullptr operator or private protected public register requires return short "
+    "signed sizeof static struct switch template"
+    " this throw true try typedef typeid typename union unsigned using virtual void volatile while "
+    "xor describe infer forward backward"
     " gradient configure infer_storage supports prepare workspace priority".split()
 )
 BOUNDS = {"min": "at_least", "max": "at_most", "above": "greater_than", "below": "less_than"}
@@ -79,7 +84,8 @@ def _enum(param: str) -> str:
 
 
 def _param(cls: str, param: dict[str, Any]) -> str:
-    text = f"op.param({literal(param['name'])}, &{cls}::{name_in_cpp(param['name'])}, {literal(param['doc'])})"
+    name, member = literal(param["name"]), f"&{cls}::{name_in_cpp(param['name'])}"
+    text = f"op.param({name}, {member}, {literal(param['doc'])})"
     text += ".required()" if param["required"] else ""
     for key, word in BOUNDS.items():
         if param[key] is not None:
@@ -108,7 +114,8 @@ def _output(cls: str, entry: dict[str, Any], conditions: list[dict[str, Any]]) -
     text += f".count(&{cls}::{name_in_cpp(entry['count'])})" if entry["count"] else ""
     for condition in conditions:
         if condition["of"] == "hidden" and condition["names"] == [entry["name"]]:
-            text += f".hidden_when({', '.join(map(literal, [condition['param'], *condition['values']]))})"
+            arguments = map(literal, [condition["param"], *condition["values"]])
+            text += f".hidden_when({', '.join(arguments)})"
     return text
 
 
@@ -237,4 +244,7 @@ def to_cpp(operator: type) -> str:
     if "numeric_limits" in text:
         includes.insert(0, "#include <limits>")
     head = "\n".join(includes)
-    return f"{head}\n\nstruct {cls} : tenon::Operator {{\n{text}\n}};\nTENON_OPERATOR({manifest['name']}, {cls})\n"
+    return (
+        f"{head}\n\nstruct {cls} : tenon::Operator {{\n{text}\n}};\n"
+        f"TENON_OPERATOR({manifest['name']}, {cls})\n"
+    )

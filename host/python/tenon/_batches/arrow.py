@@ -103,7 +103,8 @@ def _elements(
         lengths = np.diff(starts)
         if (lengths != lengths[0]).any():
             raise UsageError(
-                f"column '{name}' has lists of different lengths, from {lengths.min()} to {lengths.max()}"
+                f"column '{name}' has lists of different lengths, from {lengths.min()} to "
+                f"{lengths.max()}"
             )
         width = int(lengths[0])
         inner = schema.children[0].contents, array.children[0].contents
@@ -113,7 +114,8 @@ def _elements(
         return _bits(array.buffers[1], first, count, owner)
     if kind not in _NUMBERS or schema.dictionary:
         raise UsageError(
-            f"column '{name}' has the Arrow format '{kind}', but needs numbers, booleans or lists of these"
+            f"column '{name}' has the Arrow format '{kind}', but needs numbers, booleans or lists "
+            "of these"
         )
     dtype = np.dtype(_NUMBERS[kind])
     return _memory(array.buffers[1], first * dtype.itemsize, count * dtype.itemsize, owner).view(

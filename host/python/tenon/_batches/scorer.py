@@ -140,7 +140,8 @@ class Scorer:
         arrow = is_arrow(batch)
         if not arrow and not isinstance(batch, Mapping):
             raise TypeError(
-                f"Scorer(): a batch must be a dict of arrays or an Arrow record batch, not {type(batch).__name__}"
+                "Scorer(): a batch must be a dict of arrays or an Arrow record batch, not "
+                f"{type(batch).__name__}"
             )
         columns = arrow_columns(batch, set(self._keep)) if arrow else batch
         return {**{name: _column(columns, name) for name in self._keep}, **self._score(batch)}
@@ -212,7 +213,8 @@ class Scorer:
         for path, digest in self._files:
             if _digest(path) != digest:
                 raise FileError(
-                    f"'{path}' is not the file that the scorer was created with: its content differs here"
+                    f"'{path}' is not the file that the scorer was created with: its content "
+                    "differs here"
                 )
         host = Host(threads=_threads() if self._threads is None else self._threads)
         host.add_installed()

@@ -21,7 +21,8 @@ def eager(op: _core.Operator, info: OperatorInfo, arguments: Arguments) -> Any:
     if device is not None:
         if not isinstance(device, str):
             raise TypeError(
-                f"{info.name}(): device= must be a str such as 'cpu', 'cuda' or 'cuda:1', not {type(device).__name__}"
+                f"{info.name}(): device= must be a str such as 'cpu', 'cuda' or 'cuda:1', not "
+                f"{type(device).__name__}"
             )
         tensors = [tensor if tensor is None else tensor.to(device) for tensor in tensors]
     while tensors and tensors[-1] is None:

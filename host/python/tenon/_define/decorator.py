@@ -20,8 +20,8 @@ from .describe import MISSING, Describer, manifest_bytes
 C = TypeVar("C", bound=type)
 FUNCTIONS = ("forward", "backward", "gradient")
 MISSPELT = {
-    "forwards": "forward", "backwards": "backward", "infer_shape": "infer", "infer_shapes": "infer", "infer_type": "infer",
-    "infer_types": "infer",
+    "forwards": "forward", "backwards": "backward", "infer_shape": "infer", "infer_shapes": "infer",
+    "infer_type": "infer", "infer_types": "infer",
 }  # fmt: skip
 
 
@@ -118,11 +118,8 @@ def _check_functions(cls: type) -> None:
                 for kind in kinds
             )
             if positional != count and inspect.Parameter.VAR_POSITIONAL not in kinds:
-                form = (
-                    "describe(op)"
-                    if name == "describe"
-                    else f"{name}(self, {'io' if name == 'infer' else 'graph' if name == 'gradient' else 'call'})"
-                )
+                argument = {"infer": "io", "gradient": "graph"}.get(name, "call")
+                form = "describe(op)" if name == "describe" else f"{name}(self, {argument})"
                 raise UsageError(
                     f"{name}() of {cls.__name__} takes {positional} arguments",
                     f"write `def {form}:`",
@@ -139,7 +136,8 @@ def _annotations(cls: type, local: dict[str, Any]) -> dict[str, Any]:
                     type_ = eval(type_, space)  # noqa: S307 - the author's own annotation
                 except Exception as error:
                     raise UsageError(
-                        f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be evaluated: {error}"
+                        f"the annotation of {cls.__name__}.{name} is '{type_}', which cannot be "
+                        f"evaluated: {error}"
                     ) from None
             found[name] = type_
     return found
@@ -157,7 +155,8 @@ def _make_call_type(cls: type, manifest: dict[str, Any]) -> type[Call]:
             or (names + gradients).count(name) > 1
         ):
             raise UsageError(
-                f"describe() of {cls.__name__} names '{name}', but the call already has an attribute of that name",
+                f"describe() of {cls.__name__} names '{name}', but the call already has an "
+                "attribute of that name",
                 "choose another name",
             )
     body = {
@@ -263,7 +262,8 @@ def operator(
     local = dict(sys._getframe(1).f_locals)
 
     def decorate(decorated_class: C) -> C:
-        decorated_class._tenon_definition = define(decorated_class, name, local)  # type: ignore[attr-defined]
+        definition = define(decorated_class, name, local)
+        decorated_class._tenon_definition = definition  # type: ignore[attr-defined]
         add_to(host if host is not None else _core.default_host(), decorated_class)
         return decorated_class
 

@@ -31,7 +31,8 @@ GROUPS = {
 }
 RELATIONS = ("same_length", "less_than", "at_most", "greater_than", "at_least", "multiple_of")
 ZEROS: dict[str, Any] = {
-    "bool": False, "int32": 0, "int64": 0, "float32": 0.0, "float64": 0.0, "text": "", "ints": [], "floats": [], "texts": [], "enum": "",
+    "bool": False, "int32": 0, "int64": 0, "float32": 0.0, "float64": 0.0, "text": "", "ints": [],
+    "floats": [], "texts": [], "enum": "",
 }  # fmt: skip
 MISSING: Any = object()
 
@@ -60,7 +61,8 @@ class Input:
 
     def __init__(self, name: str, doc: str) -> None:
         self.entry: dict[str, Any] = {
-            "name": name, "doc": doc, "optional": False, "variadic": False, "types": None, "initial": None, "weight": False,
+            "name": name, "doc": doc, "optional": False, "variadic": False, "types": None,
+            "initial": None, "weight": False,
         }  # fmt: skip
 
     def _set(self, key: str, value: Any) -> Input:
@@ -137,7 +139,8 @@ class Param:
         kind = self.entry["kind"]
         if kind not in ("int32", "int64", "float32", "float64", "ints", "floats"):
             raise UsageError(
-                f"parameter '{self.entry['name']}' is of kind {kind}, but only numbers and lists of numbers have bounds"
+                f"parameter '{self.entry['name']}' is of kind {kind}, but only numbers and lists "
+                "of numbers have bounds"
             )
         self.entry[key] = float(value) if kind in ("float32", "float64", "floats") else int(value)
         return self
@@ -162,7 +165,8 @@ class Param:
         """The texts that the parameter may be."""
         if self.entry["kind"] not in ("text", "texts"):
             raise UsageError(
-                f"parameter '{self.entry['name']}' is of kind {self.entry['kind']}, but one_of() is for texts"
+                f"parameter '{self.entry['name']}' is of kind {self.entry['kind']}, but one_of() "
+                "is for texts"
             )
         self.entry["choices"] = list(choices)
         return self
@@ -357,17 +361,20 @@ class Describer(Versions):
         needs += ["parameters"] if any(one.entry["kind"] == "texts" for one in self._params) else []
         needs += ["was"] if self._was else []
         manifest: dict[str, Any] = {
-            "tenon": 2 if needs else 1, "name": name, "doc": self._doc or self._fallback, "version": self._version, "aliases": self._aliases,
-            "types": self._shared, "inputs": inputs, "outputs": outputs, "states": [one.entry for one in self._states],
+            "tenon": 2 if needs else 1, "name": name, "doc": self._doc or self._fallback,
+            "version": self._version, "aliases": self._aliases, "types": self._shared,
+            "inputs": inputs, "outputs": outputs, "states": [one.entry for one in self._states],
             "params": [one.entry for one in self._params], "inplace": self._pairs["inplace"],
-            "backward_inplace": self._pairs["backward_inplace"], "backward_reads": self._reads, "accumulates": False, "strides": True,
-            "random": self._random, "elementwise": False, "kernels_elsewhere": False, "functions": list(functions),
-            "renamed": self._renamed, "added": self._added,
+            "backward_inplace": self._pairs["backward_inplace"], "backward_reads": self._reads,
+            "accumulates": False, "strides": True, "random": self._random, "elementwise": False,
+            "kernels_elsewhere": False, "functions": list(functions), "renamed": self._renamed,
+            "added": self._added,
         }  # fmt: skip
         optional = {
-            "space": self._space, "conditions": self._conditions, "rules": self._rules, "examples": self._examples,
-            "linear": self._pairs["linear"], "surrogate_gradient": self._surrogate,
-            **self._added_tensors, "removed": self._removed, "was": self._was, "needs": needs,
+            "space": self._space, "conditions": self._conditions, "rules": self._rules,
+            "examples": self._examples, "linear": self._pairs["linear"],
+            "surrogate_gradient": self._surrogate, **self._added_tensors, "removed": self._removed,
+            "was": self._was, "needs": needs,
         }  # fmt: skip
         return manifest | {key: value for key, value in optional.items() if value}
 
@@ -422,7 +429,8 @@ def kind_of(
     shown = getattr(type_, "__name__", str(type_)) if not arguments else str(type_)
     raise UsageError(
         f"parameter '{name}' is annotated as {shown}, which is not a parameter type",
-        "parameters are bool, int, float, str, list[int], list[float], list[str], Literal[...] of texts, or an Enum",
+        "parameters are bool, int, float, str, list[int], list[float], list[str], Literal[...] of "
+        "texts, or an Enum",
     )
 
 

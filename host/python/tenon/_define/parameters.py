@@ -12,9 +12,9 @@ import numpy as np
 from .._errors import MAX_LISTED, UsageError, listed
 
 NEEDED = {
-    "bool": "true or false", "int32": "a 32-bit integer", "int64": "an integer", "float32": "a number that fits float32",
-    "float64": "a number", "text": "text", "enum": "text", "ints": "a list of integers", "floats": "a list of numbers",
-    "texts": "a list of texts",
+    "bool": "true or false", "int32": "a 32-bit integer", "int64": "an integer",
+    "float32": "a number that fits float32", "float64": "a number", "text": "text", "enum": "text",
+    "ints": "a list of integers", "floats": "a list of numbers", "texts": "a list of texts",
 }  # fmt: skip
 BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "min": ("at least", operator.ge), "max": ("at most", operator.le),
@@ -24,7 +24,9 @@ RELATIONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "same_length": ("have as many values as", lambda left, right: True),
     "less_than": ("be less than", operator.lt), "at_most": ("be at most", operator.le),
     "greater_than": ("be greater than", operator.gt), "at_least": ("be at least", operator.ge),
-    "multiple_of": ("be a multiple of", lambda left, right: left == 0 if right == 0 else left % right == 0),
+    "multiple_of": (
+        "be a multiple of", lambda left, right: left % right == 0 if right else left == 0,
+    ),
 }  # fmt: skip
 
 
@@ -69,11 +71,13 @@ def _value(param: Mapping[str, Any], value: Any) -> Any:
         for key, (words, holds) in BOUNDS.items():
             if param[key] is not None and not holds(item, param[key]):
                 raise UsageError(
-                    f"parameter '{name}' is {_shown(value)} but must be {words} {_shown(param[key])}"
+                    f"parameter '{name}' is {_shown(value)} but must be {words} "
+                    f"{_shown(param[key])}"
                 )
         if param["choices"] and item not in param["choices"]:
             raise UsageError(
-                f"parameter '{name}' is {_shown(value)} but must be one of {listed(param['choices'])}"
+                f"parameter '{name}' is {_shown(value)} but must be one of "
+                f"{listed(param['choices'])}"
             )
     return value
 
@@ -107,7 +111,8 @@ def _check_rule(left: str, relation: str, right: str, values: Mapping[str, Any])
     one, other = (items if len(items) == count else items * count for items in (one, other))
     if not all(map(holds, one, other)):
         raise UsageError(
-            f"parameter '{left}' is {_shown(first)} but must {words} '{right}', which is {_shown(second)}"
+            f"parameter '{left}' is {_shown(first)} but must {words} '{right}', which is "
+            f"{_shown(second)}"
         )
 
 

@@ -49,7 +49,8 @@ def graph_bundle(graph: Graph) -> dict[str, str]:
 
 def graph_table(graph: Graph) -> str:
     rows = "".join(
-        f"<tr><td>{escape(node['name'])}</td><td>{escape(node['op'])}</td><td>{escape(', '.join(node['inputs']))}</td></tr>"
+        f"<tr><td>{escape(node['name'])}</td><td>{escape(node['op'])}</td>"
+        f"<td>{escape(', '.join(node['inputs']))}</td></tr>"
         for node in graph.nodes[:MAX_NODES]
     )
     return f"<table><tr><th>node</th><th>operator</th><th>inputs</th></tr>{rows}</table>"

@@ -147,7 +147,8 @@ class _Call:
         for index in argnums:
             if index not in self.wrt_forms:
                 raise TypeError(
-                    f"{name}(): argnums has {index}, but the call has {len(arguments)} positional arguments"
+                    f"{name}(): argnums has {index}, but the call has {len(arguments)} positional "
+                    "arguments"
                 )
         if not self.wrt:
             raise TypeError(f"{name}(): the arguments at argnums hold no arrays")
@@ -216,7 +217,8 @@ class _Differentiated:
             or not self._argnums
         ):
             raise UsageError(
-                f"argnums is {reprlib.repr(argnums)}, but must be distinct argument positions, counted from 0"
+                f"argnums is {reprlib.repr(argnums)}, but must be distinct argument positions, "
+                "counted from 0"
             )
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
         self._sessions: CallCache[_core.Session] = CallCache()
@@ -317,7 +319,8 @@ class _Differentiated:
         for leaf in call.wrt:
             if values[leaf].dtype not in FLOATING:
                 raise UsageError(
-                    f"{self._name}(): gradients need floating arrays, but one at argnums is {values[leaf].dtype}"
+                    f"{self._name}(): gradients need floating arrays, but one at argnums is "
+                    f"{values[leaf].dtype}"
                 )
         returned = call.apply(self._function, values)
         value, more = self._split(returned)
@@ -346,12 +349,14 @@ class _Differentiated:
         if self._has_aux:
             if not isinstance(returned, tuple) or len(returned) != 2:
                 raise TypeError(
-                    f"{self._name}() returned {type(returned).__name__}, but has_aux=True needs (value, more)"
+                    f"{self._name}() returned {type(returned).__name__}, but has_aux=True needs "
+                    "(value, more)"
                 )
             value, more = returned
         if not isinstance(value, Value):
             raise UsageError(
-                f"{self._name}() returned {type(value).__name__}, not a value computed by operators from its arguments"
+                f"{self._name}() returned {type(value).__name__}, not a value computed by "
+                "operators from its arguments"
             )
         return value, more
 

@@ -320,7 +320,8 @@ def _init_of(name: str, init: Any) -> tuple[str, float, float]:
     if count != len(numbers) or not all(isinstance(number, int | float) for number in numbers):
         raise UsageError(
             f"the init of '{name}' is {init!r}, which is unknown",
-            'init is "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) and ("normal", mean, deviation)',
+            'init is "zeros", "ones", "xavier", "he", a number, ("uniform", low, high) and '
+            '("normal", mean, deviation)',
         )
     first, second = [*map(float, numbers), 0.0, 0.0][:2]
     return kind, first, second
@@ -333,7 +334,8 @@ def _elements(name: str, value: Any, dtype: Any, shape: Shape, init: Any) -> _co
         tensor = to_tensor(value)
     if dtype is not None and tensor.dtype_name != _core.dtype_name(dtype):
         raise UsageError(
-            f"the array for '{name}' is {tensor.dtype_name}, but dtype= is {_core.dtype_name(dtype)}"
+            f"the array for '{name}' is {tensor.dtype_name}, but dtype= is "
+            f"{_core.dtype_name(dtype)}"
         )
     expected = (
         tensor.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)

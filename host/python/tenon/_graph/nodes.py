@@ -54,7 +54,8 @@ def add_node(
     for word in ("device", "out", "training"):
         if arguments.reserved.get(word) is not None and arguments.reserved[word] is not False:
             raise TypeError(
-                f"{info.name}() got values of a graph and {word}=, which is for arrays only; sessions set the device and training"
+                f"{info.name}() got values of a graph and {word}=, which is for arrays only; "
+                "sessions set the device and training"
             )
     name = arguments.reserved.get("name")
     if name is not None and not isinstance(name, str):

@@ -33,7 +33,8 @@ class Profile:
         for each in self.nodes:
             calls, seconds = each["calls"], each["seconds"]
             lines.append(
-                f"{each['node']:<32} {each['op']:<24} {calls:>8} {1e3 * seconds:>12.3f} {1e6 * seconds / calls:>12.2f}"
+                f"{each['node']:<32} {each['op']:<24} {calls:>8} {1e3 * seconds:>12.3f} "
+                f"{1e6 * seconds / calls:>12.2f}"
             )
         return "\n".join(lines)
 

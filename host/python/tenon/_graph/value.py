@@ -184,12 +184,14 @@ class Value:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a value of a graph has no truth value: it has no elements before a run; use ops.where to choose between values"
+            "a value of a graph has no truth value: it has no elements before a run; use ops.where "
+            "to choose between values"
         )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            "a value of a graph is not an array: it has no elements before a run; call the graph instead"
+            "a value of a graph is not an array: it has no elements before a run; call the graph "
+            "instead"
         )
 
     def __repr__(self) -> str:
@@ -199,7 +201,8 @@ class Value:
             if info["shape"] is None
             else "[" + ", ".join("?" if dim is None else str(dim) for dim in info["shape"]) + "]"
         )
-        return f"<tenon.Value '{info['name']}': {info['dtype'] or 'dtype not known'} {shape}, {info['role']}>"
+        dtype = info["dtype"] or "dtype not known"
+        return f"<tenon.Value '{info['name']}': {dtype} {shape}, {info['role']}>"
 
 
 def _is_array_like(value: Any) -> bool:
@@ -228,7 +231,8 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
     if ellipses:
         if rank is None:
             raise UsageError(
-                f"value '{value.name}' cannot be indexed with '...': its number of dimensions is not known"
+                f"value '{value.name}' cannot be indexed with '...': its number of dimensions is "
+                "not known"
             )
         at = ellipses[0]
         key = key[:at] + (slice(None),) * (rank - len(entries) + 1) + key[at + 1 :]
@@ -249,7 +253,8 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
             stride = 1 if entry.step is None else operator.index(entry.step)
             if stride < 1:
                 raise UsageError(
-                    f"value '{value.name}' is sliced with step {stride}, but steps must be at least 1"
+                    f"value '{value.name}' is sliced with step {stride}, but steps must be at "
+                    "least 1"
                 )
             axes.append(axis)
             begin.append(0 if entry.start is None else _clamped(entry.start))
@@ -268,7 +273,8 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
                 and not -size <= index < size
             ):
                 raise IndexError(
-                    f"value '{value.name}' is indexed with {index}, out of range for axis {axis} of size {size}"
+                    f"value '{value.name}' is indexed with {index}, out of range for axis {axis} "
+                    f"of size {size}"
                 )
             axes.append(axis)
             begin.append(index)
@@ -277,7 +283,8 @@ def _sliced(value: Value, key: tuple[Any, ...]) -> Value:
             squeezed.append(axis)
         else:
             raise TypeError(
-                f"a value is indexed by integers, slices, None and '...', not by {type(entry).__name__}; use ops.take_rows or ops.where for others"
+                "a value is indexed by integers, slices, None and '...', not by "
+                f"{type(entry).__name__}; use ops.take_rows or ops.where for others"
             )
     result = value
     if axes:

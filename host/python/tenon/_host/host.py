@@ -83,7 +83,8 @@ class Host(_core.Host):
             except Exception as error:  # noqa: BLE001 - anything that a package may raise
                 say(
                     "warning",
-                    f"skipped the plugins of the package {point.value}: {type(error).__name__}: {error}",
+                    f"skipped the plugins of the package {point.value}: {type(error).__name__}: "
+                    f"{error}",
                 )
 
     def add_plugins(self, path: str | os.PathLike[str]) -> None:

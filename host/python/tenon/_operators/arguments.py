@@ -45,7 +45,8 @@ def sort(
             index = indices[keyword]
             if inputs[index] is not None:
                 raise TypeError(
-                    f"{info.name}() got two values for the input '{keyword}': {info.name}{signature_of(op)}"
+                    f"{info.name}() got two values for the input '{keyword}': "
+                    f"{info.name}{signature_of(op)}"
                 )
             inputs[index] = value
         elif variadic and keyword == _core.python_name(declared[-1].name):

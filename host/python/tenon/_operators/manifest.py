@@ -250,7 +250,8 @@ def doc_of(op: _core.Operator) -> str | None:
             default = "required" if param.required else f"default {param.default!r}"
             bounds = f"; {param.range}" if param.range else ""
             lines.append(
-                f"    {_core.python_name(param.name)}: {param.doc} [{ANNOTATIONS[param.kind]}; {default}{bounds}]"
+                f"    {_core.python_name(param.name)}: {param.doc} [{ANNOTATIONS[param.kind]}; "
+                f"{default}{bounds}]"
             )
     lines.append("Returns:")
     for output in info.visible:
@@ -264,7 +265,8 @@ def doc_of(op: _core.Operator) -> str | None:
         origin += f", plugin {info.plugin} {info.plugin_version}".rstrip()
     lines += [
         "",
-        f"Gradient: {info.gradient}. Devices: {', '.join(info.devices) or 'those of its component operators'}. {origin}.",
+        f"Gradient: {info.gradient}. Devices: "
+        f"{', '.join(info.devices) or 'those of its component operators'}. {origin}.",
     ]
     return "\n".join(lines)
 

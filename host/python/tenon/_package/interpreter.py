@@ -17,6 +17,7 @@ def require_main() -> None:
         number = current[0] if isinstance(current, tuple) else current
         if int(number) != 0:
             raise ImportError(
-                "tenon cannot be imported in a subinterpreter; use processes, for example multiprocessing with the start method spawn"
+                "tenon cannot be imported in a subinterpreter; use processes, for example "
+                "multiprocessing with the start method spawn"
             )
         return

@@ -55,7 +55,8 @@ class GraphGradients:
         """
         if self._info.raw["random"] or self._info.states:
             raise UsageError(
-                f"[{self._info.name}] draws random numbers or has states, which its gradient, a graph of its own, cannot reproduce",
+                f"[{self._info.name}] draws random numbers or has states, which its gradient, a "
+                "graph of its own, cannot reproduce",
                 "add it to a graph and use tenon.torch.module(graph)",
             )
         types = tuple(

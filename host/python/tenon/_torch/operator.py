@@ -179,7 +179,8 @@ class RegisteredOperator:
                 else []
             )
             raise UsageError(
-                f"[{self.info.name}] has other outputs with this value of {params} than its torch schema declares",
+                f"[{self.info.name}] has other outputs with this value of {params} than its torch "
+                "schema declares",
                 f"call {' or '.join(others)}"
                 if others
                 else "add it to a graph and use tenon.torch.module(graph)",
@@ -201,7 +202,8 @@ class RegisteredOperator:
         devices = {tensor.device for tensor in call.inputs if tensor is not None}
         if len(devices) > 1:
             raise UsageError(
-                f"[{self.info.name}] inputs are on {' and '.join(sorted(map(str, devices)))}, but must be on one device"
+                f"[{self.info.name}] inputs are on {' and '.join(sorted(map(str, devices)))}, but "
+                "must be on one device"
             )
         host = self.host
         inputs = [to_tenon(tensor) for tensor in call.inputs]
@@ -209,7 +211,8 @@ class RegisteredOperator:
             if prepared is None or prepared.depends_on_values:
                 if has_training(self.info) or hidden and self.has_hidden:
                     raise UsageError(
-                        f"[{self.info.name}] infers shapes from elements of inputs, but has states, random numbers or hidden outputs",
+                        f"[{self.info.name}] infers shapes from elements of inputs, but has "
+                        "states, random numbers or hidden outputs",
                         "add it to a graph and use tenon.torch.module(graph)",
                     )
                 made = host.call_all(self.name, inputs, call.attributes)

@@ -127,7 +127,8 @@ def _default(param: ParamInfo) -> str:
         return json.dumps(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(
-            f"the default of parameter '{param.name}' is {value}, which a torch schema cannot represent",
+            f"the default of parameter '{param.name}' is {value}, which a torch schema cannot "
+            "represent",
             "declare another default",
         )
     if isinstance(value, list | tuple):

@@ -38,7 +38,8 @@ class Confusion:
         return f"<div>{self.svg()}<p>{escape(self._summary())}</p></div>"
 
     def _summary(self) -> str:
-        return f"{int(np.trace(self.counts))} of {int(self.counts.sum())} correct, {100 * self.accuracy:.2f} %"
+        correct, total = int(np.trace(self.counts)), int(self.counts.sum())
+        return f"{correct} of {total} correct, {100 * self.accuracy:.2f} %"
 
     def __repr__(self) -> str:
         names = self.names or tuple(map(str, range(len(self.counts))))
@@ -71,7 +72,8 @@ def _scores_of(predicted: Any, labels: Any, classes: int) -> Any:
     predicted, labels = predicted.to("cpu").numpy(), labels.to("cpu").numpy()
     if predicted.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
         raise UsageError(
-            f"confusion needs integers as predicted classes and labels, not {predicted.dtype} and {labels.dtype}"
+            f"confusion needs integers as predicted classes and labels, not {predicted.dtype} and "
+            f"{labels.dtype}"
         )
     if predicted.size and int(predicted.min()) < 0:
         raise UsageError(

@@ -76,7 +76,8 @@ class Run:
         numbers = "".join(
             f", {name.replace('_', ' ')} {last[name]:.4g}" for name in measured if name in last
         )
-        return f"<tenon.Run: {last['epoch'] + 1} epochs, {last['step']} steps{numbers}; stopped: {self.stopped}>"
+        done = f"{last['epoch'] + 1} epochs, {last['step']} steps{numbers}"
+        return f"<tenon.Run: {done}; stopped: {self.stopped}>"
 
 
 def _value(graph: Graph, name: str) -> Any:
@@ -154,7 +155,8 @@ def _check(
         )
     if patience is not None and patience < 1:
         raise UsageError(
-            f"early_stopping is {patience} but must be at least 1 epoch without a lower validation loss"
+            f"early_stopping is {patience} but must be at least 1 epoch without a lower validation "
+            "loss"
         )
     if patience is not None and validate is None:
         raise UsageError("early_stopping needs validate=: examples that are not trained on")
@@ -181,7 +183,8 @@ def _validation(graph: Graph, validate: Examples) -> dict[str, Any]:
             )
         if inputs[name].dtype not in (None, tensor.dtype_name):
             raise UsageError(
-                f"validate: input '{name}' is {tensor.dtype_name} but the graph needs {inputs[name].dtype}"
+                f"validate: input '{name}' is {tensor.dtype_name} but the graph needs "
+                f"{inputs[name].dtype}"
             )
     for name in inputs:
         if name not in tensors:

@@ -277,7 +277,8 @@ class Trainer:
     def __repr__(self) -> str:
         if self._core.closed:
             return "<tenon.Trainer, closed>"
-        return f"<tenon.Trainer of '{self.loss}': {self.steps} steps, in epoch {self.epoch} of {self.epochs}>"
+        done = f"{self.steps} steps, in epoch {self.epoch} of {self.epochs}"
+        return f"<tenon.Trainer of '{self.loss}': {done}>"
 
 
 def evaluate(
@@ -319,7 +320,8 @@ def named_tensors(
     if not isinstance(data, Mapping):
         if not isinstance(data, list | tuple):
             raise TypeError(
-                f"examples must be a dict or a tuple of arrays, one per input, not {type(data).__name__}"
+                "examples must be a dict or a tuple of arrays, one per input, not "
+                f"{type(data).__name__}"
             )
         if len(data) != len(inputs):
             raise UsageError(
