@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view profile_style = R"css(
 .tenon-profile { font: 14px/1.45 system-ui, sans-serif; max-width: 60rem; }
 .tenon-profile table { border-collapse: collapse; }
-.tenon-profile th, .tenon-profile td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #d0d7de; white-space: nowrap; }
+.tenon-profile th, .tenon-profile td { padding: .2rem .7rem; text-align: right;
+  border-bottom: 1px solid #d0d7de; white-space: nowrap; }
 .tenon-profile th { font-weight: 600; }
 .tenon-profile .name { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 .tenon-profile .bar { background: linear-gradient(#9ec5fe, #9ec5fe) no-repeat; }

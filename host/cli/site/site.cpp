@@ -136,7 +136,9 @@ std::string whole_page(const std::string& title, const std::string& body) {
 <header>
 <a href="index.html">All operators</a>
 <form action="index.html" role="search">
-<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="9.5" cy="9.5" r="5.5"/><path d="m14 14 6 6"/></svg>
+<svg viewBox="0 0 24 24" aria-hidden="true">
+<circle cx="9.5" cy="9.5" r="5.5"/><path d="m14 14 6 6"/>
+</svg>
 <input type="search" name="q" placeholder="Search" aria-label="Search operators">
 </form>
 </header>

@@ -85,11 +85,15 @@ inline constexpr std::string_view site_script = R"js(
     const name = op.name.toLowerCase();
     const text = (op.name + " " + op.more + " " + op.doc).toLowerCase();
     if (!query.split(/\s+/).every(function (word) { return text.includes(word); })) return -1;
-    return name === query ? 0 : name.startsWith(query) ? 1 : name.includes(query) ? 2 : op.more.toLowerCase().includes(query) ? 3 : 4;
+    if (name === query) return 0;
+    if (name.startsWith(query)) return 1;
+    if (name.includes(query)) return 2;
+    return op.more.toLowerCase().includes(query) ? 3 : 4;
   }
 
   function line(op) {
-    const item = document.createElement("li"), link = document.createElement("a"), name = document.createElement("code");
+    const item = document.createElement("li");
+    const link = document.createElement("a"), name = document.createElement("code");
     name.textContent = op.name;
     link.href = op.page;
     link.append(name);
@@ -99,7 +103,8 @@ inline constexpr std::string_view site_script = R"js(
 
   function show() {
     const query = box.value.trim().toLowerCase();
-    const found = operators.map(function (op) { return [rank(op, query), op]; }).filter(function (pair) { return pair[0] >= 0; });
+    const found = operators.map(function (op) { return [rank(op, query), op]; })
+      .filter(function (pair) { return pair[0] >= 0; });
     found.sort(function (left, right) { return left[0] - right[0]; });
     results.replaceChildren(...(query ? found.map(function (pair) { return line(pair[1]); }) : []));
     if (query && found.length === 0) results.textContent = "No operators match.";

@@ -203,8 +203,8 @@ constexpr std::array init_names = {
     InitName{Init::Kind::uniform, "uniform", 2}, InitName{Init::Kind::normal, "normal", 2},
     InitName{Init::Kind::value, "value", 1},
 };
-constexpr const char* choices =
-    R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, {"normal": [mean, sd]} or {"value": v})";
+constexpr const char* choices = R"("zeros", "ones", "xavier", "he", {"uniform": [a, b]}, )"
+                                R"({"normal": [mean, sd]} or {"value": v})";
 
 Init read_numbers(const JsonField& field, const InitName& name, const JsonField& content) {
   Init init{name.kind, 0, 0};

@@ -35,15 +35,18 @@ constexpr std::uint32_t first_x32_call = 0x40000000;
 // Calls that kernels, their libraries and the C library need to compute: memory, threads, their own
 // signals, clocks, open descriptors.
 constexpr long always[] = {
-    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_close, SYS_dup, SYS_dup3, SYS_fstat, SYS_lseek, SYS_ppoll,
-    SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_pipe2, SYS_recvmsg, SYS_mprotect, SYS_munmap,
-    SYS_mremap, SYS_brk, SYS_madvise, SYS_mincore, SYS_membarrier, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
-    SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_rt_sigpending, SYS_sigaltstack, SYS_restart_syscall, SYS_futex, SYS_set_robust_list,
-    SYS_get_robust_list, SYS_set_tid_address, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
-    SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getpriority, SYS_nanosleep, SYS_clock_nanosleep,
-    SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getpid, SYS_getppid,
-    SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrandom, SYS_getcpu, SYS_exit, SYS_exit_group, SYS_setitimer,
-    SYS_getitimer, SYS_get_mempolicy,
+    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_close, SYS_dup,
+    SYS_dup3, SYS_fstat, SYS_lseek, SYS_ppoll, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl,
+    SYS_epoll_pwait, SYS_eventfd2, SYS_pipe2, SYS_recvmsg, SYS_mprotect, SYS_munmap, SYS_mremap,
+    SYS_brk, SYS_madvise, SYS_mincore, SYS_membarrier, SYS_rt_sigaction, SYS_rt_sigprocmask,
+    SYS_rt_sigreturn, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_rt_sigpending, SYS_sigaltstack,
+    SYS_restart_syscall, SYS_futex, SYS_set_robust_list, SYS_get_robust_list, SYS_set_tid_address,
+    SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
+    SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getpriority, SYS_nanosleep,
+    SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_times,
+    SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid,
+    SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrandom, SYS_getcpu, SYS_exit, SYS_exit_group,
+    SYS_setitimer, SYS_getitimer, SYS_get_mempolicy,
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
@@ -54,12 +57,14 @@ constexpr long always[] = {
     SYS_getrlimit,
 #endif
 #if defined(__x86_64__)
-    SYS_dup2, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_pipe, SYS_time, SYS_alarm, SYS_pause, SYS_arch_prctl,
+    SYS_dup2, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_pipe, SYS_time, SYS_alarm,
+    SYS_pause, SYS_arch_prctl,
 #endif
 };
 // Additional calls for the system's loader and the confinement that follows.
 constexpr long while_loading[] = {
-    SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_statfs, SYS_fstatfs, SYS_seccomp,
+    SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_getcwd,
+    SYS_statfs, SYS_fstatfs, SYS_seccomp,
     SYS_capget, 444, 445, 446,  // Landlock's three calls
 #if defined(__x86_64__)
     SYS_stat, SYS_lstat, SYS_access, SYS_readlink,

@@ -42,8 +42,8 @@ struct GroupBlocks {
 struct FusedGroup {
   std::vector<NodeId> nodes;  ///< nodes of the graph, in execution order
   std::vector<GroupTensor> tensors;
-  std::vector<std::uint32_t>
-      operands;  ///< for each node: indices in `tensors` of its inputs, then of its outputs; or none
+  /// For each node: indices in `tensors` of its inputs, then of its outputs; or none.
+  std::vector<std::uint32_t> operands;
   std::vector<std::uint8_t> writes;  ///< enum tenon_write of each output of each node
   std::vector<bool> adds;  ///< for each output of the group: whether it can be accumulated
   GroupBlocks blocks;

@@ -28,7 +28,9 @@ struct @CLASS@Cuda : @CLASS@ {
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested
     const auto to = call.input_grad<float>(0);
-    tenon::gpu::for_each(call, to.size(), ReversedRows{call.output_grad<float>(0).data(), to.data(), call.input_type(0).shape[1]});
+    const auto columns = call.input_type(0).shape[1];
+    tenon::gpu::for_each(call, to.size(),
+                         ReversedRows{call.output_grad<float>(0).data(), to.data(), columns});
   }
 };
 TENON_KERNEL(@NAME@, cuda, @CLASS@Cuda)

@@ -18,8 +18,11 @@ int main(int count, char** arguments) try {
   const auto expected = tenon::Tensor::from({3.f, 2.f, 1.f, 6.f, 5.f, 4.f}, {2, 3});
   require(tenon::all_close(host.call("@NAME@.@NAME@", {x}), expected));
   require(tenon::check_gradient(host, "@NAME@.@NAME@", {x}));
-  for (const auto& device : tenon::list_devices())
-    if (device.name != "cpu") require(tenon::all_close(host.call("@NAME@.@NAME@", {x.to(device.name)}), expected));
+  for (const auto& device : tenon::list_devices()) {
+    if (device.name == "cpu") continue;
+    const auto on_device = host.call("@NAME@.@NAME@", {x.to(device.name)});
+    require(tenon::all_close(on_device, expected));
+  }
 } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";
   return 1;

@@ -30,7 +30,8 @@ struct @CLASS@ : tenon::Operator {
       call.parallel_for(length.size(), 1024, [&](std::int64_t begin, std::int64_t end) {
         for (auto row = begin; row < end; ++row) {
           T sum = static_cast<T>(eps);
-          for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) sum += data[i] * data[i];
+          for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i)
+            sum += data[i] * data[i];
           length[row] = std::sqrt(sum);
         }
       });
@@ -40,7 +41,8 @@ struct @CLASS@ : tenon::Operator {
   void backward(const tenon::Call& call) const {
     if (call.write(0) == tenon::Write::none) return;  // the gradient is not requested
     tenon::visit<tenon::Types{tenon::f32, tenon::f64}>(call.input_type(0).dtype, [&]<class T>() {
-      const auto data = call.input<T>("data"), length = call.output_value<T>("length"), dy = call.output_grad<T>("length");
+      const auto data = call.input<T>("data"), length = call.output_value<T>("length");
+      const auto dy = call.output_grad<T>("length");
       const auto dx = call.input_grad<T>("data");
       const auto columns = call.input_type(0).shape[1];
       for (std::int64_t i = 0; i < dx.size(); ++i) {

@@ -13,9 +13,11 @@ int main(int count, char** arguments) try {
   tenon::Host host;
   host.add_plugins(arguments[1]);
 
-  const auto weight = tenon::Tensor::from({1.f, -1.f}, {2}), grad = tenon::Tensor::from({0.5f, -2.f}, {2});
+  const auto weight = tenon::Tensor::from({1.f, -1.f}, {2});
+  const auto grad = tenon::Tensor::from({0.5f, -2.f}, {2});
   const auto rate = tenon::full(tenon::f32, tenon::Shape::scalar(), 0.1);
-  const auto types = {tenon::Argument::like(weight), tenon::Argument::like(grad), tenon::Argument::like(rate)};
+  const auto types = {tenon::Argument::like(weight), tenon::Argument::like(grad),
+                      tenon::Argument::like(rate)};
 
   // Two steps with momentum 0.5: the state is 0, then grad, then 1.5 grad.
   auto step = host.prepare("@NAME@.@NAME@", types, {{"momentum", 0.5}});

@@ -33,7 +33,7 @@ struct @CLASS@ : tenon::Operator {
   void forward(const tenon::Call& call) const {
     tenon::visit<numbers>(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0);
-      cut(x.data(), call.output<T>(0).data(), x.size());
+      clamp(x.data(), call.output<T>(0).data(), x.size());
     });
   }
   void forward_sparse(const tenon::Call& call) const {
@@ -42,7 +42,7 @@ struct @CLASS@ : tenon::Operator {
       const auto y = call.allocate_csr<T>(0, x.nnz);
       std::copy_n(x.columns_of, x.nnz, y.columns_of);
       std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
-      cut(x.values, y.values, x.nnz);
+      clamp(x.values, y.values, x.nnz);
     });
   }
   void backward(const tenon::Call& call) const {
@@ -50,14 +50,17 @@ struct @CLASS@ : tenon::Operator {
     tenon::visit<numbers>(call.input_type(0).dtype, [&]<class T>() {
       const auto x = call.input<T>(0), dy = call.output_grad<T>(0);
       const auto dx = call.input_grad<T>(0);
-      for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = x[i] > -static_cast<T>(limit) && x[i] < static_cast<T>(limit) ? dy[i] : T(0);
+      const T bound = static_cast<T>(limit);
+      for (std::int64_t i = 0; i < dx.size(); ++i)
+        dx[i] = x[i] > -bound && x[i] < bound ? dy[i] : T(0);
     });
   }
 
  private:
   template <class T>
-  void cut(const T* from, T* to, std::int64_t count) const {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = std::clamp(from[i], -static_cast<T>(limit), static_cast<T>(limit));
+  void clamp(const T* from, T* to, std::int64_t count) const {
+    const T bound = static_cast<T>(limit);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = std::clamp(from[i], -bound, bound);
   }
 };
 TENON_OPERATOR(@NAME@, @CLASS@)
