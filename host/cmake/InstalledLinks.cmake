@@ -5,14 +5,17 @@ foreach(page IN LISTS pages)
   file(READ ${page} text)
   set(before "${text}")
   get_filename_component(page_folder ${page} DIRECTORY)
-  string(REPLACE "](.github/CHANGELOG.md" "](CHANGELOG.md" text "${text}")  # the CHANGELOG is installed next to the README
-  string(REGEX MATCHALL "[(][^][(); \n]+[)]" targets "${text}")  # without brackets, which CMake's lists cannot contain
+  # the CHANGELOG is installed next to the README
+  string(REPLACE "](.github/CHANGELOG.md" "](CHANGELOG.md" text "${text}")
+  # without brackets, which CMake's lists cannot contain
+  string(REGEX MATCHALL "[(][^][(); \n]+[)]" targets "${text}")
   list(REMOVE_DUPLICATES targets)
   foreach(target IN LISTS targets)
     string(REGEX REPLACE "^[(]([^#]*).*[)]$" "\\1" path "${target}")
     string(REGEX REPLACE "[)]$" "" path "${path}")
     string(FIND "${text}" "]${target}" found)
-    if(found EQUAL -1 OR path STREQUAL "" OR path MATCHES "^[a-z]+:" OR EXISTS "${page_folder}/${path}")
+    if(found EQUAL -1 OR path STREQUAL "" OR path MATCHES "^[a-z]+:"
+      OR EXISTS "${page_folder}/${path}")
       continue()
     endif()
     string(REGEX REPLACE "([.+*?^$()])" "[\\1]" pattern "${target}")

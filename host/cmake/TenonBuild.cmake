@@ -1,7 +1,8 @@
 # How all targets are compiled: warnings, sanitizers, the compiler cache.
 
 add_library(tenon_warnings INTERFACE)
-target_compile_options(tenon_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic>)
+target_compile_options(tenon_warnings INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra
+  -Wpedantic>)
 # Presets, and thus CI, turn this on. Elsewhere it is off, because other compilers may have warnings
 # that have not been seen here.
 option(TENON_WARNINGS_AS_ERRORS "treat warnings as errors" OFF)
@@ -20,10 +21,12 @@ if(TENON_SANITIZE)
   # AddressSanitizer reports null pointers as well, and checking each access for null takes a tenth
   # of the compile time. clang compares function types by address, which differs between libraries
   # with hidden symbols.
-  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TENON_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TENON_SANITIZE}>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=null,object-size>
                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>
-                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer> "$<$<COMPILE_LANGUAGE:C,CXX>:${TENON_SANITIZE_OPTIONS}>")
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
+                      "$<$<COMPILE_LANGUAGE:C,CXX>:${TENON_SANITIZE_OPTIONS}>")
   add_link_options(-fsanitize=${TENON_SANITIZE})
   foreach(sanitizer ADDRESS THREAD)  # g++ defines these itself
     string(TOLOWER ${sanitizer} name)
@@ -41,7 +44,8 @@ foreach(language C CXX CUDA)
     # hashes files instead of preprocessed text: otherwise, after a change of a comment only, ccache
     # returned the old precompiled header, and g++ did not accept the header as the same file.
     set(CMAKE_${language}_COMPILER_LAUNCHER
-        ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
+        ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+        ${TENON_CCACHE})
   endif()
 endforeach()
 if(TENON_CCACHE)

@@ -15,26 +15,35 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT TENON_SANITIZE)
     DEPENDS tenon)
   add_custom_target(tenon_texts ALL DEPENDS ${texts}/tenon.1)
   install(FILES ${texts}/tenon.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
-  install(FILES ${texts}/tenon.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tenon COMPONENT runtime)
-  install(FILES ${texts}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
-  foreach(folder site-functions vendor-completions)  # zsh's folders under /usr/local, and on Debian under /usr
-    install(FILES ${texts}/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder} COMPONENT runtime)
+  install(FILES ${texts}/tenon.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME tenon COMPONENT runtime)
+  install(FILES ${texts}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+    COMPONENT runtime)
+  # zsh's folders under /usr/local, and on Debian under /usr
+  foreach(folder site-functions vendor-completions)
+    install(FILES ${texts}/_tenon DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder}
+      COMPONENT runtime)
   endforeach()
 endif()
 
 install(FILES LICENSE DESTINATION ${documents} RENAME copyright COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${documents}-dev RENAME copyright COMPONENT dev)
 install(FILES README.md .github/CHANGELOG.md DESTINATION ${documents} COMPONENT runtime)
-foreach(folder host host/file/json sdk)  # with the same layout as here, so that their relative links work
+# with the same layout as here, so that their relative links work
+foreach(folder host host/file/json sdk)
   install(FILES ${folder}/README.md DESTINATION ${documents}/${folder} COMPONENT runtime)
 endforeach()
 foreach(folder host sdk)
-  install(DIRECTORY ${folder}/docs DESTINATION ${documents}/${folder} COMPONENT runtime FILES_MATCHING PATTERN *.md PATTERN *.svg)
+  install(DIRECTORY ${folder}/docs DESTINATION ${documents}/${folder} COMPONENT runtime
+    FILES_MATCHING PATTERN *.md PATTERN *.svg)
 endforeach()
 install(DIRECTORY host/demo DESTINATION ${documents}/host COMPONENT runtime)
-install(CODE "execute_process(COMMAND \"\${CMAKE_COMMAND}\" -D \"FOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}\"
-  -P \"${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT runtime)
-install(DIRECTORY tests/examples/ DESTINATION ${documents}/examples COMPONENT dev FILES_MATCHING PATTERN *.cpp PATTERN *.hpp
+install(CODE "execute_process(COMMAND \"\${CMAKE_COMMAND}\"
+  -D \"FOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}\"
+  -P \"${CMAKE_CURRENT_LIST_DIR}/InstalledLinks.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT runtime)
+install(DIRECTORY tests/examples/ DESTINATION ${documents}/examples COMPONENT dev
+  FILES_MATCHING PATTERN *.cpp PATTERN *.hpp
   PATTERN strangers EXCLUDE)
 install(FILES schemas/graph.fbs DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schemas COMPONENT dev)
 

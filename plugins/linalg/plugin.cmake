@@ -14,6 +14,7 @@ set(PLUGIN_CUDA_SOURCES_CUDA::cublas matmul.cu csr_times_dense.cu)
 set(PLUGIN_CUDA_SORTS cublas)
 # cuSPARSE for csr matrices; without it, products fall back to loops.
 if(TARGET CUDA::cusparse AND NOT TARGET tenon_simulated_cuda)
-  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/matmul.cu ${CMAKE_CURRENT_LIST_DIR}/csr_times_dense.cu
+  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/matmul.cu
+    ${CMAKE_CURRENT_LIST_DIR}/csr_times_dense.cu
                               PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUSPARSE)
 endif()

@@ -18,7 +18,8 @@ set(PLUGIN_JOINED ON)
 
 set(PLUGIN_CUDA_LIBRARIES CUDA::cublasLt CUDA::cublas)
 set(PLUGIN_CUDA_SOURCES_CUDA::cublasLt dense/fully_connected.cu)
-set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu recurrent/recurrent.cu sampling/deform_conv.cu)
+set(PLUGIN_CUDA_SOURCES_CUDA::cublas attention/attention.cu recurrent/recurrent.cu
+  sampling/deform_conv.cu)
 set(PLUGIN_CUDA_SORTS cuda)
 
 # cuDNN for convolution, which falls back to loops without it.
@@ -27,7 +28,8 @@ if(TENON_HAVE_CUDA AND NOT TARGET tenon_simulated_cuda)
   mark_as_advanced(TENON_CUDNN_INCLUDE)
   if(TENON_CUDNN_INCLUDE)
     set(PLUGIN_CUDA_INCLUDES ${TENON_CUDNN_INCLUDE})
-    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution/convolution.cu ${CMAKE_CURRENT_LIST_DIR}/convolution/conv_transpose.cu
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/convolution/convolution.cu
+      ${CMAKE_CURRENT_LIST_DIR}/convolution/conv_transpose.cu
                                 PROPERTIES COMPILE_DEFINITIONS TENON_HAVE_CUDNN)
   endif()
 endif()

@@ -3,7 +3,8 @@
 set(TENON_HAVE_CUDA OFF)
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   # The toolkit's installer does not add its folder to the PATH.
-  find_program(TENON_NVCC_FOUND nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin PATH_SUFFIXES bin)
+  find_program(TENON_NVCC_FOUND nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin
+    PATH_SUFFIXES bin)
   mark_as_advanced(TENON_NVCC_FOUND)
   if(TENON_NVCC_FOUND)
     set(CMAKE_CUDA_COMPILER ${TENON_NVCC_FOUND})
@@ -30,6 +31,7 @@ if(CMAKE_CUDA_COMPILER)
   endif()
   set(TENON_HAVE_CUDA ON)
 elseif(TENON_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "TENON_CUDA is ON, but no CUDA compiler was found: install the CUDA toolkit and put nvcc on the PATH, "
-                      "or configure with -DTENON_CUDA=AUTO")
+  message(FATAL_ERROR
+    "TENON_CUDA is ON, but no CUDA compiler was found: install the CUDA toolkit and put nvcc on "
+    "the PATH, or configure with -DTENON_CUDA=AUTO")
 endif()
