@@ -29,7 +29,8 @@ refuse() {
 }
 
 while [[ ${1:-} == --* ]]; do
-  [[ $1 =~ ^--(call|out|pack|limit)$ ]] || refuse "unknown option $1; use --call, --out, --pack or --limit"
+  [[ $1 =~ ^--(call|out|pack|limit)$ ]] ||
+    refuse "unknown option $1; use --call, --out, --pack or --limit"
   [[ -n ${2:-} ]] || refuse "$1 needs a value"
   declare "${1#--}=$2"
   shift 2
@@ -43,21 +44,25 @@ work=$(mktemp -d) || refuse "cannot create a temporary folder; choose another lo
 trap 'rm -rf "$work" "$part"' EXIT
 if [[ -f $place ]]; then
   mkdir "$work/build"
-  tar xf "$place" --no-same-owner -C "$work/build" 2>"$work/why" || python3 -m tarfile -e "$place" "$work/build" >/dev/null 2>&1 ||
+  tar xf "$place" --no-same-owner -C "$work/build" 2>"$work/why" ||
+    python3 -m tarfile -e "$place" "$work/build" >/dev/null 2>&1 ||
     refuse "$place cannot be unpacked: $(head -1 "$work/why")"
   place=$work/build
 fi
-build=$(cd "$place" 2>/dev/null && pwd) || refuse "there is no $place; specify a build folder or an archive"
+build=$(cd "$place" 2>/dev/null && pwd) ||
+  refuse "there is no $place; specify a build folder or an archive"
 [[ -z $pack ]] || pack=$(realpath -m "$pack")
 [[ -n $out ]] || out=$work/out
-out=$(mkdir -p "$out" && cd "$out" && pwd) || refuse "$out is not writable; choose another folder with --out"
+out=$(mkdir -p "$out" && cd "$out" && pwd) ||
+  refuse "$out is not writable; choose another folder with --out"
 cd "$build" || exit 2
 programs=(tenon tenon-probe tenon-worker tests/test_cuda tests/test_plugins)
 benches=(tests/bench_cuda_elementwise tests/bench_cuda_chain tests/bench_cuda_training)
 for program in "${programs[@]}"; do
   [[ -x $program ]] || refuse "there is no $build/$program; build with -DTENON_CUDA=ON first"
 done
-binaries=("${programs[@]}" tests/bench_cuda_* libtenon.so.[0-9] plugins/*.so tests/gpu_operators/*.so)
+binaries=("${programs[@]}" tests/bench_cuda_* libtenon.so.[0-9] plugins/*.so
+  tests/gpu_operators/*.so)
 
 # Libraries of the C and C++ compilers are left out: they would take precedence over the other
 # machine's newer ones and break its programs. CUDA's libraries are too large.
@@ -71,15 +76,18 @@ make_pack() {
   part=$pack.part
   { : >"$part"; } 2>/dev/null || refuse "$pack is not writable"
   LC_ALL=C ldd "${binaries[@]}" >"$work/libraries" 2>/dev/null
-  ! grep 'not found' "$work/libraries" >"$work/why" || refuse "this machine lacks a library: $(head -1 "$work/why" | xargs)"
+  ! grep 'not found' "$work/libraries" >"$work/why" ||
+    refuse "this machine lacks a library: $(head -1 "$work/why" | xargs)"
   for each in "${binaries[@]}"; do
     mkdir -p "$tree/$(dirname "$each")"
     strip --strip-unneeded -o "$tree/$each" "$each" || refuse "$build/$each could not be stripped"
   done
   mkdir "$tree/libraries"
-  awk '$2 == "=>" {print $3}' "$work/libraries" | sort -u | grep -vE "^$build/|/$left_behind" | xargs -r cp -Lt "$tree/libraries"
+  awk '$2 == "=>" {print $3}' "$work/libraries" | sort -u | grep -vE "^$build/|/$left_behind" |
+    xargs -r cp -Lt "$tree/libraries"
   cp "$script" tests/libcupti.so "$tree/tests"
-  find "$tree" -type f -printf '%s %P\n' | sort -k 2 | awk '{printf "%7.2f MiB  %s\n", $1 / 2 ^ 20, $2}'
+  find "$tree" -type f -printf '%s %P\n' | sort -k 2 |
+    awk '{printf "%7.2f MiB  %s\n", $1 / 2 ^ 20, $2}'
   tar -C "$tree" --owner=0 --group=0 -c . | xz -T0 | head -c $(((limit << 20) + 1)) >"$part"
   written=("${PIPESTATUS[@]}")
   size=$(stat -c %s "$part")

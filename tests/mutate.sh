@@ -48,14 +48,16 @@ done
 [[ $count =~ ^[0-9]+$ && $folder == host* && -d $folder ]] || usage
 if [[ $folder == host/python* ]]; then
   python=$(realpath -s "$python")
-  [[ -x $python ]] || { echo "mutate: there is no interpreter $python; choose one with --python" >&2 && exit 1; }
+  [[ -x $python ]] ||
+    { echo "mutate: there is no interpreter $python; choose one with --python" >&2 && exit 1; }
   set -- "$@" -DTENON_PYTHON=ON "-DPython_EXECUTABLE=$python"
 else
   python=""
 fi
 
 # --- the copy and its build
-[[ -z $(git status --porcelain -- host sdk plugins tests) ]] || echo "mutate: uncommitted changes are not tested" >&2
+[[ -z $(git status --porcelain -- host sdk plugins tests) ]] ||
+  echo "mutate: uncommitted changes are not tested" >&2
 mkdir -p "$(dirname "$place")"
 if [[ -e $place/.git ]]; then
   git -C "$place" reset -q --hard
@@ -70,7 +72,8 @@ trap 'exit 130' INT TERM
 mkdir -p build/home
 log=$PWD/build/mutate.log
 memory=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) / 2))
-[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited  # these builds map more memory than the machine has
+# these builds map more memory than the machine has
+[[ $* != *SIMULATED* && $* != *SANITIZE* ]] || memory=unlimited
 
 give_up() {
   tail -n 40 "$log"
@@ -80,11 +83,14 @@ give_up() {
 # Warnings must not reject faults, such as unused names or && next to ||. At -O1, g++ also warns of
 # code that is fine.
 quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
-cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
+cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
   -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
 programs=() targets=(tenon tenon-probe)
 for program in $(ninja -C build -t targets all | sed -n 's/^tests\/test_\([a-z_]*\): .*/\1/p'); do
-  [[ -n $python || $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] || programs+=("$program")  # the SDK's tests contain no code of the host
+  # the SDK's tests contain no code of the host
+  [[ -n $python || $program == sdk || (-n $tests && ,$tests, != *,$program,*) ]] ||
+    programs+=("$program")
 done
 if [[ -n $python ]]; then
   programs=(python) targets+=(tenon-worker tenon_python tenon_plugins)
@@ -92,10 +98,12 @@ fi
 ((${#programs[@]})) || give_up "there is no test program $tests"
 echo "mutate: building ${#programs[@]} test programs" >&2
 [[ -n $python ]] || targets+=("${programs[@]/#/test_}")
-cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "the copy does not build without a fault"
+cmake --build build --target "${targets[@]}" >"$log" 2>&1 ||
+  give_up "the copy does not build without a fault"
 
 # Without the tests that build projects or only read texts.
-mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/{,*/}test_*.py | grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
+mapfile -t python_tests < <(printf '%s\n' "$PWD"/tests/python/{,*/}test_*.py |
+  grep -vE 'test_(compile|install|readme|site|tutorial)\.py')
 
 # run PROGRAM SECONDS: whether its tests pass within this CPU time. A fault may exhaust memory,
 # write out of bounds or never return.
@@ -105,7 +113,8 @@ run() {
     ulimit -d "$memory" -t "$2"
     export HOME=$PWD/home XDG_CACHE_HOME=$PWD/home
     program=("tests/test_$1" -aa=1 -nv)
-    [[ $1 != python ]] || program=(env "PYTHONPATH=$PWD/python" "$python" -m pytest -q -x -p no:cacheprovider "${python_tests[@]}")
+    [[ $1 != python ]] || program=(env "PYTHONPATH=$PWD/python" "$python" -m pytest
+      -q -x -p no:cacheprovider "${python_tests[@]}")
     timeout -k 5 $((60 + 3 * $2)) "${program[@]}" >"$log" 2>&1 </dev/null
   ) 2>/dev/null  # hides the shell's reports of crashes
 }
@@ -131,7 +140,8 @@ report() {  # RESULT PLACE WHAT BY
 try() {
   local file=$1 what=$2 own=${1#host/} place program first=("${targets[@]}")
   own=${own%%/*}
-  [[ " ${targets[*]} " != *" test_$own "* ]] || first=(tenon tenon-probe "test_$own")  # faults that these programs detect need no others
+  # faults that these programs detect need no others
+  [[ " ${targets[*]} " != *" test_$own "* ]] || first=(tenon tenon-probe "test_$own")
   sed -i "$3" "$file"
   if git diff --quiet -- "$file"; then
     report "fits nothing" "$file" "$what"
@@ -141,12 +151,14 @@ try() {
   if ! cmake --build build --target "${first[@]}" >"$log" 2>&1; then
     report "does not build" "$place" "$what"
   else
-    for program in $(printf '%s\n' "${programs[@]}" | grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
+    for program in $(printf '%s\n' "${programs[@]}" |
+      grep -x "$own") $(printf '%s\n' "${programs[@]}" | grep -vx "$own"); do
       if ! run "$program" $((20 + 4 * seconds[$program])); then
         report killed "$place" "$what" "$program"
         break
       fi
-      [[ $program != "$own" ]] || cmake --build build --target "${targets[@]}" >"$log" 2>&1 || give_up "$place: $what: only some programs build"
+      [[ $program != "$own" ]] || cmake --build build --target "${targets[@]}" >"$log" 2>&1 ||
+        give_up "$place: $what: only some programs build"
       program=""
     done
     [[ -n $program ]] || report SURVIVED "$place" "$what"

@@ -9,4 +9,5 @@ cmake --build build --target bench_soak tenon_plugins tenon_examples >/dev/null
 build/tests/bench_soak "$seconds" 64
 cmake --preset tsan -DTENON_BUILD_BENCH=ON >/dev/null
 cmake --build build-tsan --target bench_soak tenon_plugins tenon_examples >/dev/null
-TSAN_OPTIONS="allocator_may_return_null=1 halt_on_error=1 suppressions=$PWD/tests/tsan.supp" build-tsan/tests/bench_soak $((seconds / 5)) 16
+TSAN_OPTIONS="allocator_may_return_null=1 halt_on_error=1 suppressions=$PWD/tests/tsan.supp" \
+  build-tsan/tests/bench_soak $((seconds / 5)) 16

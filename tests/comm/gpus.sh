@@ -9,7 +9,8 @@ command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks memory
+# MPI leaks memory
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 tenon() { LD_LIBRARY_PATH=$nccl "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
@@ -63,19 +64,24 @@ to=() ; for name in $outputs; do to+=(--output "$name=$2-$rank-$name.npy"); done
 tenon --device "$1" run all.json --seed "$rank" "${to[@]}"
 E2
 for ((n = 2; n <= most; ++n)); do
-  ranks "$n" bash run.sh cpu "cpu$n" >log 2>&1 || { tail -n 12 log; fail "$n processes without GPUs fail"; continue; }
-  ranks "$n" bash run.sh cuda "cuda$n" >log 2>&1 || { tail -n 12 log; fail "$n processes with GPUs fail"; continue; }
+  ranks "$n" bash run.sh cpu "cpu$n" >log 2>&1 ||
+    { tail -n 12 log; fail "$n processes without GPUs fail"; continue; }
+  ranks "$n" bash run.sh cuda "cuda$n" >log 2>&1 ||
+    { tail -n 12 log; fail "$n processes with GPUs fail"; continue; }
   for ((rank = 0; rank < n; ++rank)); do
     for name in $outputs; do
-      cmp "cpu$n-$rank-$name.npy" "cuda$n-$rank-$name.npy" || fail "$name of rank $rank of $n: the bits on a GPU differ"
+      cmp "cpu$n-$rank-$name.npy" "cuda$n-$rank-$name.npy" ||
+        fail "$name of rank $rank of $n: the bits on a GPU differ"
     done
   done
-  cmp -s "cpu$n-0-part.npy" "cpu$n-1-part.npy" && fail "all processes have the same numbers, so the test proves nothing"
+  cmp -s "cpu$n-0-part.npy" "cpu$n-1-part.npy" &&
+    fail "all processes have the same numbers, so the test proves nothing"
 done
 
 echo "-- the kernels run on the GPU"
 ranks 2 bash -c 'tenon --device cuda show all.json --plan' >log 2>&1
-[[ $(grep -cE '(all_reduce|reduce_scatter|all_gather|broadcast|all_to_all) +cuda' log) == 26 ]] || { head -n 40 log; fail "some kernels run on the CPU"; }
+[[ $(grep -cE '(all_reduce|reduce_scatter|all_gather|broadcast|all_to_all) +cuda' log) == 26 ]] ||
+  { head -n 40 log; fail "some kernels run on the CPU"; }
 
 echo "-- point-to-point calls, and calls that are rejected"
 pair() { echo "{\"tenon\": 1, \"inputs\": {\"x\": {\"dtype\": \"float32\", \"shape\": [$1]}}, \"nodes\": [$2], \"outputs\": {\"y\": \"y\"}}"; }
@@ -119,24 +125,31 @@ E2
 export digits
 bash train.sh one.tenon >log 2>&1 || { tail -n 12 log; fail "training by one process fails"; }
 for ((n = 2; n <= most; ++n)); do
-  ranks "$n" bash train.sh "$n.tenon" >log 2>&1 || { tail -n 12 log; fail "a training by $n processes"; continue; }
+  ranks "$n" bash train.sh "$n.tenon" >log 2>&1 ||
+    { tail -n 12 log; fail "a training by $n processes"; continue; }
   cmp one.tenon "$n.tenon" || fail "$n processes with GPUs make another file"
   ! grep -q 'gradients are added on the CPU' log || { cat log; fail "NCCL is not used"; }
 done
 if [[ $gpus == *simulated* ]]; then
   # Each of ten steps sends 4 bytes for each of about 23,000 weights.
   SIMULATED_NCCL_LOG=$work/sent ranks 2 bash train.sh 2.tenon >log 2>&1
-  (($(awk '{ bytes += $1 } END { print bytes + 0 }' sent) > 1500000)) || fail "gradients are not reduced by NCCL"
+  (($(awk '{ bytes += $1 } END { print bytes + 0 }' sent) > 1500000)) ||
+    fail "gradients are not reduced by NCCL"
   for which in 0 1 id; do
-    SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 || { tail -n 12 log; fail "NCCL fails: $which"; }
+    SIMULATED_NCCL_FAILS=$which ranks 2 bash train.sh "fails-$which.tenon" >log 2>&1 ||
+      { tail -n 12 log; fail "NCCL fails: $which"; }
     cmp one.tenon "fails-$which.tenon" || fail "NCCL fails: another file"
-    [[ $(grep -c 'gradients are added on the CPU: .*NCCL failed to start on rank .: .*: simulated failure' log) == 1 ]] ||
+    [[ $(grep -c \
+      'gradients are added on the CPU: .*NCCL failed to start on rank .: .*: simulated failure' \
+      log) == 1 ]] ||
       { tail -n 12 log; fail "NCCL fails: no reason is reported"; }
   done
 fi
-nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 || { tail -n 12 log; fail "a training without NCCL"; }
+nccl=$work ranks 2 bash train.sh without.tenon >log 2>&1 ||
+  { tail -n 12 log; fail "a training without NCCL"; }
 cmp one.tenon without.tenon || fail "training without NCCL writes a different file"
-[[ $gpus != *simulated* || $(grep -c "gradients are added on the CPU" log) == 1 ]] || { tail -n 12 log; fail "no message about adding on the CPU"; }
+[[ $gpus != *simulated* || $(grep -c "gradients are added on the CPU" log) == 1 ]] ||
+  { tail -n 12 log; fail "no message about adding on the CPU"; }
 
 ((failed == 0)) && echo "all passed"
 exit $failed

@@ -9,7 +9,8 @@ command -v "$mpirun" >/dev/null || { echo "skipped: there is no $mpirun"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0  # MPI leaks memory
+# MPI leaks memory
+export TENON_CACHE=$work/cache OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 tenon() { "$build/tenon" --plugins "$build/plugins" --trust-writable "$@"; }
@@ -19,7 +20,8 @@ ranks() {
   local n=$1
   shift
   case $mpirun in
-    *openmpi*) timeout -k 5 60 "$mpirun" --allow-run-as-root --oversubscribe --bind-to none -n "$n" "$@" ;;
+    *openmpi*) timeout -k 5 60 "$mpirun" --allow-run-as-root --oversubscribe --bind-to none \
+      -n "$n" "$@" ;;
     *) timeout -k 5 60 "$mpirun" -n "$n" "$@" ;;
   esac
 }
@@ -89,7 +91,8 @@ run() { ranks "$1" bash -c 'train "$@"' - "${@:2}"; }
 
 echo "-- every number of processes writes the same file"
 for net in mlp convnet words; do
-  train $net $net-1.tenon --epochs 2 >one.log 2>&1 || { cat one.log; fail "$net on one process fails"; continue; }
+  train $net $net-1.tenon --epochs 2 >one.log 2>&1 ||
+    { cat one.log; fail "$net on one process fails"; continue; }
   for ((n = 2; n <= most; ++n)); do
     if run $n $net $net-$n.tenon --epochs 2 >log 2>&1; then
       cmp $net-1.tenon $net-$n.tenon || fail "$net: $n processes write a different file"
@@ -97,13 +100,16 @@ for net in mlp convnet words; do
       cat log
       fail "$net on $n processes"
     fi
-    [[ $(grep -c 'wrote' log) == 1 ]] || { tail -n 12 log; fail "$net on $n processes: one of them reports what it wrote"; }
+    [[ $(grep -c 'wrote' log) == 1 ]] ||
+      { tail -n 12 log; fail "$net on $n processes: one of them reports what it wrote"; }
   done
 done
 
 echo "-- another number of processes resumes a checkpoint"
-run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 || { tail -n 12 log; fail "the first epoch fails"; }
-run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 || { tail -n 12 log; fail "the second epoch fails"; }
+run 2 convnet part.tenon --epochs 1 --checkpoint c.tenon >log 2>&1 ||
+  { tail -n 12 log; fail "the first epoch fails"; }
+run $((most < 3 ? 1 : 3)) convnet whole.tenon --epochs 2 --checkpoint c.tenon --resume >log 2>&1 ||
+  { tail -n 12 log; fail "the second epoch fails"; }
 cmp convnet-1.tenon whole.tenon || fail "resumed: a different file is written"
 
 # refused PATTERN: the last run failed, wrote no file, and printed a matching error.
@@ -113,22 +119,27 @@ refused() {
   grep -qE "$1" log || { tail -n 12 log; fail "no error matches: $1"; }
   [[ ! -e x.tenon ]] || fail "something was written"
 }
-run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 || { tail -n 12 log; fail "a time limit of 317 years is rejected"; }
+run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 ||
+  { tail -n 12 log; fail "a time limit of 317 years is rejected"; }
 
 echo "-- invalid runs are rejected"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
-ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all call ranks >log 2>&1
+ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all \
+  call ranks >log 2>&1
 refused 'tenon_comm.so communicates with other processes, which a worker process cannot: do not isolate it'
-micro_batches=1 run 2 mlp x.tenon >log 2>&1; refused 'micro_batches is 1 but must be at least 2, the number of processes'
+micro_batches=1 run 2 mlp x.tenon >log 2>&1
+refused 'micro_batches is 1 but must be at least 2, the number of processes'
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1; refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'
+ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1
+refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --micro-batches 2 --data image=$digits/digits_images.npy[0:$rows] \
   --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 differs from rank 0 in the number of examples: 699 instead of 700'
 sed 's/0.0625/0.07/' mlp.json >other.json
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 0)) && net=mlp || net=other; train $net x.tenon' >log 2>&1
-grep -q 'rank 1 differs from rank 0 in the node number 1 of the graph' log || { tail -n 12 log; fail "another graph"; }
+grep -q 'rank 1 differs from rank 0 in the node number 1 of the graph' log ||
+  { tail -n 12 log; fail "another graph"; }
 rm -f x.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 1)) && exit 3; train mlp x.tenon --comm-timeout 3' >log 2>&1
@@ -144,10 +155,12 @@ cat >large.json <<'E2'
  "nodes": [{"name": "products", "op": "matmul", "inputs": ["x", "w"]}, {"name": "loss", "op": "sum", "inputs": ["products"]}],
  "outputs": {"loss": "loss"}}
 E2
-ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon --data x=large.svm --no-shuffle --batch 2 --micro-batches 2 \
+ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon \
+  --data x=large.svm --no-shuffle --batch 2 --micro-batches 2 \
   --learning-rate 1e-30 --epochs 1 >log 2>&1
 refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large"
-[[ $(grep -c 'is too large' log) == 1 ]] || { tail -n 12 log; fail "an error that all processes see is reported once"; }
+[[ $(grep -c 'is too large' log) == 1 ]] ||
+  { tail -n 12 log; fail "an error that all processes see is reported once"; }
 tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
 
 echo "-- a process that is killed, and one that hangs"
@@ -157,7 +170,8 @@ await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; 
 # the machine may be busy.
 # shellcheck disable=SC2046
 long() {
-  exec "$build/tenon" --plugins "$build/plugins" --trust-writable train convnet.json -o x.tenon $(options convnet) --epochs 1000 \
+  exec "$build/tenon" --plugins "$build/plugins" --trust-writable train convnet.json -o x.tenon \
+    $(options convnet) --epochs 1000 \
     --checkpoint k.tenon --checkpoint-every 3 --comm-timeout 6
 }
 export -f long
@@ -171,20 +185,24 @@ wait $job
 code=$?
 ((code != 0)) || fail "a killed process: exit code 0"
 ((SECONDS - begin <= 5)) || fail "a killed process: the others ended after $((SECONDS - begin)) s"
-cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null || fail "the checkpoint of a killed training is invalid"
+cp k.tenon resumed.tenon && tenon validate resumed.tenon >/dev/null ||
+  fail "the checkpoint of a killed training is invalid"
 rm -f k.tenon
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; echo $$ >pid.$rank; long' >log 2>&1 &
 job=$!
 await k.tenon
 # shellcheck disable=SC2046
-kill -STOP "$(cat pid.1)" $(pgrep -P "$(cat pid.1)")  # the program, and its child process that computes
+# the program, and its child process that computes
+kill -STOP "$(cat pid.1)" $(pgrep -P "$(cat pid.1)")
 begin=$SECONDS
 wait $job
 code=$?
 ((code != 0 && code != 124)) || fail "a process that hangs: exit code $code"
-((SECONDS - begin <= 20)) || fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
-grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log || { tail -n 12 log; fail "no error names the process that hangs"; }
+((SECONDS - begin <= 20)) ||
+  fail "a process that hangs: the others ended after $((SECONDS - begin)) s"
+grep -qE 'step [0-9]+.*rank 0 has waited 6 s for rank 1' log ||
+  { tail -n 12 log; fail "no error names the process that hangs"; }
 kill -KILL "$(cat pid.1)" 2>/dev/null  # which also ends the other process
 
 echo "-- a signal stops all processes after the same step"

@@ -14,6 +14,9 @@ rm -f "$work"/plugins/tenon_comm_{openmpi,mpich}.so
 export LD_LIBRARY_PATH=$work:$mpi/lib
 bash "$here/ranks.sh" "$work" "$mpi/bin/mpirun" "$most"
 # If the MPI library is missing, the error names it.
-said=$(LD_LIBRARY_PATH=$work "$mpi/bin/mpirun" -n 2 "$work/tenon" --trust-writable call ranks 2>&1) && { echo "FAILED: without the library"; exit 1; }
-grep -q 'add the folder of its libmpi_abi.so.1 .MPICH 5 and later. or libmpich.so.12 to LD_LIBRARY_PATH' <<<"$said" ||
+said=$(LD_LIBRARY_PATH=$work "$mpi/bin/mpirun" -n 2 "$work/tenon" --trust-writable \
+  call ranks 2>&1) && { echo "FAILED: without the library"; exit 1; }
+grep -q \
+  'add the folder of its libmpi_abi.so.1 .MPICH 5 and later. or libmpich.so.12 to LD_LIBRARY_PATH' \
+  <<<"$said" ||
   { echo "FAILED: $said"; exit 1; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# must_say.sh SOURCE COMPILER OPTION...: compilation of each case must fail and say why. Prints every
-# case that does not. A case is the text from a line "//! case NAME" to the next. It is compiled at
-# the line "//! here" of the text before the first case, or after that text if it has no such line.
-# The next line of a case has part of the first error: "// says: part of the SDK's sentence". A third
-# line "// about: NAME" requires that the compiler names the parameter, input, output or state near
-# the top; "// about: here", the line of the case that ends in "// here".
+# must_say.sh SOURCE COMPILER OPTION...: compilation of each case must fail and say why. Prints
+# every case that does not. A case is the text from a line "//! case NAME" to the next. It is
+# compiled at the line "//! here" of the text before the first case, or after that text if it has no
+# such line. The next line of a case has part of the first error: "// says: part of the SDK's
+# sentence". A third line "// about: NAME" requires that the compiler names the parameter, input,
+# output or state near the top; "// about: here", the line of the case that ends in "// here".
 set -euo pipefail
 shopt -s inherit_errexit
 source=$1
@@ -44,7 +44,8 @@ check() {  # LINE COMPILER OPTION...: prints the fault of the case that begins i
     here) shown="$(basename "$source"):$(awk -v first="$first" 'NR > first + 2 && /\/\/ here$/ { print NR; exit }' "$source"):" ;;
     *) shown="Named<$(sed "s/./'&', /g; s/, \$//" <<<"$about")>" ;;
   esac
-  head -20 <<<"$messages" | grep -qF "$shown" || printf '%s\n' "the first 20 lines do not show $shown" "$messages"
+  head -20 <<<"$messages" | grep -qF "$shown" ||
+    printf '%s\n' "the first 20 lines do not show $shown" "$messages"
 }
 
 cases=0 failed=0

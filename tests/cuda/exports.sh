@@ -3,6 +3,10 @@
 # and needs no other CUDA library.
 set -euo pipefail
 seen=$(nm -D "$1" | grep -E ' _*(cuda|cu)[A-Z]' || true)
-[[ -z $seen ]] || { echo "$1 exports or imports symbols of the CUDA runtime:"; echo "$seen" | head; exit 1; }
+if [[ -n $seen ]]; then
+  echo "$1 exports or imports symbols of the CUDA runtime:"
+  echo "$seen" | head
+  exit 1
+fi
 needed=$(readelf -d "$1" | grep -E 'NEEDED.*libcu' || true)
 [[ -z $needed ]] || { echo "$1 must not depend on CUDA libraries but needs: $needed"; exit 1; }

@@ -74,7 +74,8 @@ program tenon <<'END'
 printf 'add\n  PASSED   forward\nleaky_relu\n'
 exec sleep 600
 END
-sed 's/^most=.*/most=60/' "$script" >in_a_hurry.sh # seconds, 50 of them for the steps after the checks
+# seconds, 50 of them for the steps after the checks
+sed 's/^most=.*/most=60/' "$script" >in_a_hurry.sh
 script=$work/in_a_hurry.sh
 GELU=91 after 1
 has '^FAILED   check_tenon_sums: timed out after [0-9]+ s at: add leaky_relu$'
@@ -82,7 +83,8 @@ has '^passed   lost_session '
 
 # Without a GPU.
 for each in tenon tests/test_cuda tests/test_plugins tests/bench_cuda_training; do echo 'echo "skipped: there is no GPU"; exit 77' | program $each; done
-program tenon <<<"[[ \$* != *check* ]] || echo \"SKIPPED  forward          there is no device 'cuda'\""
+program tenon \
+  <<<"[[ \$* != *check* ]] || echo \"SKIPPED  forward          there is no device 'cuda'\""
 after 77
 has '^skipped  check_tenon_sums: there is no GPU$'
 rm bin/*

@@ -17,7 +17,8 @@ refuses() { # WORDS ARGUMENT...: expects exit code 2 and a message with WORDS
   local words=$1 code=0
   shift
   bash gpu.sh "$@" >"$work/refused" 2>&1 || code=$?
-  ((code == 2)) && grep -q "^gpu.sh: .*$words" "$work/refused" || { cat "$work/refused"; fail "gpu.sh $*: exit code $code"; }
+  ((code == 2)) && grep -q "^gpu.sh: .*$words" "$work/refused" ||
+    { cat "$work/refused"; fail "gpu.sh $*: exit code $code"; }
 }
 
 for program in test_plugins bench_cuda_{elementwise,chain,training}; do
@@ -39,21 +40,25 @@ bash gpu.sh --pack "$work/gpu.tar.xz" --limit 100 "$build" >"$work/packed" 2>&1 
   fail "packing failed"
 }
 cat "$work/packed"
-refuses "would exceed 1 MiB, the limit set by --limit;" --pack "$work/small.tar.xz" --limit 1 "$build"
+refuses "would exceed 1 MiB, the limit set by --limit;" --pack "$work/small.tar.xz" --limit 1 \
+  "$build"
 files=("$work"/small*)
 ((${#files[@]} == 0)) || fail "a rejected archive leaves ${files[*]}"
-! grep -E ' libraries/lib((c|m|stdc\+\+|gcc_s)\.|cu|nv)' "$work/packed" || fail "these files do not belong into the archive"
+! grep -E ' libraries/lib((c|m|stdc\+\+|gcc_s)\.|cu|nv)' "$work/packed" ||
+  fail "these files do not belong into the archive"
 
 # The chroot contains these programs with their libraries, and the runtime libraries of the C++
 # compiler, which every machine has.
 root=$work/root
 mkdir -p "$root"/{dev,proc,tmp,out}
 files=(/lib64/ld-linux-x86-64.so.2)
-for program in bash env basename cat cp cut dirname head ln mkdir mktemp printf realpath rm sed sleep sort stat tail timeout tr uname \
+for program in bash env basename cat cp cut dirname head ln mkdir mktemp printf realpath rm sed \
+  sleep sort stat tail timeout tr uname \
   awk find grep ldd sh tar xz; do
   files+=("$(type -P "$program")")
 done
-mapfile -t libraries < <({ ldd "${files[@]}" || true; ldd "$build/tenon" | grep -E 'lib(stdc\+\+|gcc_s|m)\.so'; } 2>/dev/null |
+mapfile -t libraries < <({ ldd "${files[@]}" || true; ldd "$build/tenon" |
+  grep -E 'lib(stdc\+\+|gcc_s|m)\.so'; } 2>/dev/null |
   awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u)
 for file in "${files[@]}" "${libraries[@]}"; do
   mkdir -p "$root$(dirname "$file")"
@@ -73,11 +78,13 @@ others='for each in /proc/[0-9]*; do [[ $each == /proc/$$ || ! -e $each/exe ]] |
 
 echo
 code=0
-inside "bash gpu.sh --out /out /gpu.tar.xz; code=\$?; $others; exit \$code" >"$work/said" 2>&1 || code=$?
+inside "bash gpu.sh --out /out /gpu.tar.xz; code=\$?; $others; exit \$code" >"$work/said" 2>&1 ||
+  code=$?
 ((code == 77)) || { cat "$work/said"; fail "exit code $code instead of 77"; }
 cat "$root/out/summary.txt"
 for step in host doctor; do has "^passed   $step " "$root/out/summary.txt"; done
-for step in device_layer plugins bench_elementwise bench_chain bench_training lost_device lost_session check_tenon_core_cuda; do
+for step in device_layer plugins bench_elementwise bench_chain bench_training lost_device \
+  lost_session check_tenon_core_cuda; do
   has "^skipped  $step: there is no GPU$" "$root/out/summary.txt"
 done
 has '^skipped  memcheck_nn: compute-sanitizer is missing' "$root/out/summary.txt"
@@ -87,7 +94,8 @@ tar tf "$root/out/logs.tar.xz" | grep -q plugins.log || fail "there is no log of
 for call in second third; do
   code=0
   inside "bash gpu.sh --call $call --out /out /gpu.tar.xz" >"$work/said" 2>&1 || code=$?
-  ((code == 77)) && grep -q 'is missing; it comes with the CUDA toolkit' "$work/said" || { cat "$work/said"; fail "--call $call: exit code $code"; }
+  ((code == 77)) && grep -q 'is missing; it comes with the CUDA toolkit' "$work/said" ||
+    { cat "$work/said"; fail "--call $call: exit code $code"; }
 done
 
 # A build whose programs all wait: gpu.sh ends on a signal and reports that.
@@ -99,7 +107,8 @@ done
 for signal in INT TERM; do
   code=0
   inside "timeout --preserve-status -s $signal 2 bash gpu.sh --out /out /waits; code=\$?; $others; exit \$code" >"$work/said" 2>&1 || code=$?
-  ((code == 128 + $(kill -l $signal))) || { cat "$work/said"; fail "after SIG$signal the exit code is $code"; }
+  ((code == 128 + $(kill -l $signal))) ||
+    { cat "$work/said"; fail "after SIG$signal the exit code is $code"; }
   has '^gpu.sh: interrupted after [0-9]+ s' "$root/out/summary.txt"
   tar tf "$root/out/logs.tar.xz" | grep -q doctor.log || fail "after SIG$signal there is no log"
 done

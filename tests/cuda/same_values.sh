@@ -7,5 +7,6 @@ names=$(grep -oP '\bcuda\w+(?= = \d+\b)' "$header")
 [[ $(wc -w <<<"$names") -gt 60 ]] || { echo "found too few names in $header"; exit 1; }
 {
   echo '#include <cuda_runtime_api.h>'
-  grep -oP '\bcuda\w+ = \d+\b' "$header" | sed -E 's/(.*) = (.*)/static_assert(\1 == \2, "different value in CUDA: \1");/'
+  grep -oP '\bcuda\w+ = \d+\b' "$header" |
+    sed -E 's/(.*) = (.*)/static_assert(\1 == \2, "different value in CUDA: \1");/'
 } | "$1" -std=c++20 -fsyntax-only -I"$2" -x c++ -

@@ -10,6 +10,8 @@ trap 'rm -rf "$work"' EXIT
 sed "s#^OUTPUT_DIRECTORY .*#OUTPUT_DIRECTORY = $work#" "$build/host/Doxyfile" >"$work/Doxyfile"
 doxygen "$work/Doxyfile" 2>&1 | tee "$work/log"
 [[ ! -s $work/log ]] || { echo "doxygen prints warnings"; exit 1; }
-for name in Graph Session Trainer Host Tensor PreparedCall Failure PlanInfo sdk_1_1Operator sdk_1_1Call; do
-  compgen -G "$work/html/*tenon_1_1$name.html" >/dev/null || { echo "the reference lacks $name"; exit 1; }
+for name in Graph Session Trainer Host Tensor PreparedCall Failure PlanInfo sdk_1_1Operator \
+  sdk_1_1Call; do
+  compgen -G "$work/html/*tenon_1_1$name.html" >/dev/null ||
+    { echo "the reference lacks $name"; exit 1; }
 done

@@ -9,4 +9,5 @@ for filter in "$@"; do
   some=$(cases "-sf=$filter")
   [[ -n $some ]] || { echo "no cases match $filter"; exit 1; }
   echo "$some"
-done | sort | diff - <(cases) || { echo "(<: in two entries or in no source; >: in no entry)"; exit 1; }
+done | sort | diff - <(cases) ||
+  { echo "(<: in two entries or in no source; >: in no entry)"; exit 1; }

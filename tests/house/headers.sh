@@ -9,7 +9,8 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -r sdk/include/. "$copy"
 compiles() {  # HEADER...; with the host's headers if `host` is set
-  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" ${host:+-Ihost/include} -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
+  "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" \
+    ${host:+-Ihost/include} -x c++ - < <(printf '#include <tenon/%s>\n' "$@") ||
     { echo "does not compile by itself: <tenon/$*>"; return 1; }
 }
 each_compiles() {  # reads headers
@@ -17,15 +18,18 @@ each_compiles() {  # reads headers
 }
 export -f compiles
 export compiler copy
-sdk=$(cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp -not -path './gpu/*')
+sdk=$(cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp \
+  -not -path './gpu/*')
 of_host=$(cd host/include/tenon && find . -name '*.hpp')
 old=()
 for header in $(sort <<<"$of_host"); do
   new=tenon/host/${header#./}
-  if [[ $(grep -v '^//' "host/include/tenon/$header") == $'#pragma once\n'"#include <$new>" ]]; then old+=("${header#./}"); fi
+  if [[ $(grep -v '^//' "host/include/tenon/$header") == $'#pragma once\n'"#include <$new>" \
+    ]]; then old+=("${header#./}"); fi
 done
 ((${#old[@]})) || { echo "no headers with old paths were found"; exit 1; }
 host=yes compiles "${old[@]}"
 sed 's#^\./##' <<<"$of_host" | grep -vxF "$(printf '%s\n' "${old[@]}")" | host=yes each_compiles
 sed 's#^\./##' <<<"$sdk" | each_compiles
-echo '#include <tenon/abi.h>' | "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" -x c -
+echo '#include <tenon/abi.h>' |
+  "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" -x c -

@@ -36,10 +36,12 @@ count=$(ls ./*.cpp | wc -l)
   echo '  }'
   echo '}'
 } >all.cc
-"$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Werror -I"$source/sdk/include" -I"$source/host/include" all.cc -o all -L"$build" -ltenon -Wl,-rpath,"$build"
+"$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Werror -I"$source/sdk/include" \
+  -I"$source/host/include" all.cc -o all -L"$build" -ltenon -Wl,-rpath,"$build"
 
 for ((i = 1; i <= count; ++i)); do
   page=$(<"$i.page")
   ./all "$i" >"$i.printed" || { echo "$page: program $i fails"; exit 1; }
-  diff "$i.expected" "$i.printed" || { echo "$page: program $i prints something else (<: the page; >: the program)"; exit 1; }
+  diff "$i.expected" "$i.printed" ||
+    { echo "$page: program $i prints something else (<: the page; >: the program)"; exit 1; }
 done

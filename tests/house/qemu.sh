@@ -11,7 +11,9 @@ failed=0
 emulated() { qemu-x86_64 -cpu "$@" 2> >(grep -v 'TCG doesn.t support requested feature' >&2); }
 
 # A learning rate of 0.5, of rank 0.
-{ printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (), }" && printf '\x00\x00\x00\x3f'; } >"$folder/rate.npy"
+{ printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' \
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (), }" && printf '\x00\x00\x00\x3f'
+} >"$folder/rate.npy"
 
 # One call per line: arguments of `tenon call`, after "same" if the bits must equal those of this
 # machine, that is, if neither a library nor a product with fused multiply-add is involved.
@@ -57,19 +59,22 @@ echo 'int main(int count, char** words) { float x[64]; for (int i = 0; i < 64; +
 return x[count] != 1; }' >"$folder/wide.cpp"
 for pair in Nehalem:-mavx2 Haswell:-mavx512f; do
   ${CXX:-c++} -O3 "${pair#*:}" -mprefer-vector-width=512 -o "$folder/wide" "$folder/wide.cpp"
-  ! emulated "${pair%:*}" "$folder/wide" &>/dev/null || { echo "qemu.sh: the emulated ${pair%:*} executes ${pair#*:} instructions" >&2; exit 1; }
+  ! emulated "${pair%:*}" "$folder/wide" &>/dev/null ||
+    { echo "qemu.sh: the emulated ${pair%:*} executes ${pair#*:} instructions" >&2; exit 1; }
 done
 
 number=0
 while read -r words; do
   read -ra arguments <<<"${words#same }"
-  if ! "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/here" 2>"$folder/said"; then
+  if ! "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/here" \
+    2>"$folder/said"; then
     cat "$folder/here" "$folder/said" >&2
     echo "qemu.sh: this machine fails: ${arguments[*]}" >&2
     exit 1
   fi
   for cpu in Nehalem Haswell; do
-    if ! emulated $cpu "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/there" 2>"$folder/said"; then
+    if ! emulated $cpu "$build/tenon" --json --threads 1 call "${arguments[@]}" >"$folder/there" \
+      2>"$folder/said"; then
       echo "qemu.sh: $cpu fails: ${arguments[*]}" >&2
       cat "$folder/said" >&2
       failed=1

@@ -19,13 +19,16 @@ cp host/demo/mlp.json "$work/net.json"
 cp tests/data/digits_images.npy "$work/x.npy"
 cp tests/data/digits_labels.npy "$work/y.npy"
 ln -s "$PWD"/{host,sdk} "$work"
-commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' -e 's/^    \(g++ \|tenon \|LC_ALL=C awk \)/\1/p' "$1"; }
-for page in README.md sdk/docs/{first_operator,kernels,gradients}.md host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
+commands() { sed -n -e ':join' -e '/\\$/ {N; s/\\\n//; b join}' \
+  -e 's/^    \(g++ \|tenon \|LC_ALL=C awk \)/\1/p' "$1"; }
+for page in README.md sdk/docs/{first_operator,kernels,gradients}.md \
+  host/docs/{training,memory,gpu,sparse,onnx,serving}.md; do
   [[ $page != */onnx.md ]] || echo 'tenon export net.tenon -o model.onnx'
   [[ $page != */serving.md ]] || echo 'rm -r repository'  # the README's commands have created it
   commands "$page"
 done >"$work/commands"
-[[ $(grep -c '^tenon ' "$work/commands") -ge 25 ]] || { echo "the README and the guides have fewer than 25 commands"; exit 1; }
+[[ $(grep -c '^tenon ' "$work/commands") -ge 25 ]] ||
+  { echo "the README and the guides have fewer than 25 commands"; exit 1; }
 
 cd "$work"
 gpu=none
@@ -35,7 +38,8 @@ while read -r command; do
   [[ $command == 'tenon train '* ]] && export TENON_PLUGIN_PATH=$work  # as in the demo
   eval "$command" >output 2>&1 </dev/null && continue
   # Without a GPU, commands that need one fail with this error.
-  [[ $command == *'--device cuda'* && $gpu == none ]] && grep -q "^error: there is no device 'cuda'" output && continue
+  [[ $command == *'--device cuda'* && $gpu == none ]] &&
+    grep -q "^error: there is no device 'cuda'" output && continue
   cat output
   exit 1
 done <commands

@@ -15,15 +15,18 @@ fault() {
 # Allowed at the top level, besides dot-files.
 top=" CMakeLists.txt CMakePresets.json README.md LICENSE host sdk plugins schemas tests "
 for entry in $(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u); do
-  [[ $entry == .* || $top == *" $entry "* ]] || fault "$entry: only four files and five folders are allowed at the top level"
+  [[ $entry == .* || $top == *" $entry "* ]] ||
+    fault "$entry: only four files and five folders are allowed at the top level"
 done
 
 # Layers: a folder of the host may include itself and the folders before it; folders of the same
 # number must not include each other.
-declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7 [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
+declare -A place=([io]=1 [device]=2 [tensor]=3 [isolate]=4 [plugin]=5 [graph]=6 [file]=7 [plan]=7
+  [run]=8 [pack]=9 [train]=9 [check]=9 [draw]=10 [onnx]=11 [serve]=12 [cli]=13 [python]=13)
 for folder in host/*/; do
   folder=$(basename "$folder")
-  [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] || fault "host/$folder: this folder has no position in the include order"
+  [[ -n ${place[$folder]:-} || " include cmake demo docs " == *" $folder "* ]] ||
+    fault "host/$folder: this folder has no position in the include order"
 done
 
 # The program uses the library like any application. Only these are compiled into it, as in
@@ -41,7 +44,9 @@ sources=(host/**/*.{hpp,cpp,h,cu})
 # Paths older than 0.2 are for applications only; these two are in the SDK.
 old_in_sdk=" lanes.hpp launcher.hpp "
 while IFS=: read -r file line name; do
-  [[ $name != "<tenon/"* || $name == "<tenon/"*/* || $name == "<tenon/tenon.hpp>" || ! -e host/include/${name:1:-1} && $old_in_sdk != *" ${name:7:-1} "* ]] || fault "$file:$line: $name is an old path; write <tenon/host/...>"
+  [[ $name != "<tenon/"* || $name == "<tenon/"*/* || $name == "<tenon/tenon.hpp>" ||
+    ! -e host/include/${name:1:-1} && $old_in_sdk != *" ${name:7:-1} "* ]] ||
+    fault "$file:$line: $name is an old path; write <tenon/host/...>"
 done < <(includes "${sources[@]}" tests/**/*.{hpp,cpp})
 while IFS=: read -r file line name; do
   from=${file#host/}
@@ -52,9 +57,11 @@ while IFS=: read -r file line name; do
     # The host's public headers must not expose the libraries that it uses.
     [[ $name == "<tenon/"* || $name != */* && $name == "<"* && $name != *.h* ]] ||
       fault "$file:$line: public headers include <tenon/...> and the standard library, not $name"
-  elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' && $in_program != *" ${name:1:-1} "* ]]; then
+  elif [[ $from == cli && $name == \"* && $to != cli && $name != '"template_files.hpp"' &&
+    $in_program != *" ${name:1:-1} "* ]]; then
     fault "$file:$line: the program includes public headers <tenon/...> and its own, not $name"
-  elif [[ $from == serve && $name == \"* && $to != serve && $name != '"io/counted.hpp"' && $name != '"tensor/dtype_traits.hpp"' ]]; then
+  elif [[ $from == serve && $name == \"* && $to != serve && $name != '"io/counted.hpp"' &&
+    $name != '"tensor/dtype_traits.hpp"' ]]; then
     fault "$file:$line: the server's backend includes public headers <tenon/...> and its own, not $name"
   elif [[ $from == python && $name == \"* && $name != \"python/* ]]; then
     fault "$file:$line: the Python module includes public headers <tenon/...> and its own \"python/...\", not $name"
@@ -62,7 +69,8 @@ while IFS=: read -r file line name; do
     fault "$file:$line: training uses sessions and graphs through their interfaces, not through $name"
   elif [[ $name == \"*plugins/* || $name == \"../* ]]; then
     fault "$file:$line: $name: includes are written relative to host/, and the host never includes plugins"
-  elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] && ((${place[$from]:-0} <= ${place[$to]})); then
+  elif [[ $name == \"*/* && -n ${place[$to]:-} && $from != "$to" ]] &&
+    ((${place[$from]:-0} <= ${place[$to]})); then
     fault "$file:$line: host/$from may not include host/$to, which is not before it in the include order: $name"
   fi
 done < <(includes "${sources[@]}")
@@ -71,14 +79,18 @@ done < <(includes "${sources[@]}")
 # the program.
 while IFS=: read -r file line text; do
   fault "$file:$line: only the program may mention its options: write a hint that suits applications; host/cli/print/report.cpp adds the option"
-done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" | grep -vE '^host/(cli/|plugin/loading/system_loader\.cpp:)' || true)
+done < <(grep -nE '^[^/]*"[^"]*--[a-z]' "${sources[@]}" |
+  grep -vE '^host/(cli/|plugin/loading/system_loader\.cpp:)' || true)
 
 # The SDK may use the standard library, itself, CUDA's headers, and the loader's dladdr() for
 # plugin_folder().
 while IFS=: read -r file line name; do
   target=${name:1:-1}
   [[ $name == "<tenon/"* && -e sdk/include/$target || $name == \"* && -e ${file%/*}/$target ||
-    $name == "<"* && $name != */* && $name != *.h* || $name =~ ^\<(stddef|stdint|string|math|float)\.h\>$ || $file:$name == */plugin_folder.hpp:"<dlfcn.h>" || $name == "<cuda"*".h>" || $name == "<cuda/"* || $name == "<cub/"* ]] ||
+    $name == "<"* && $name != */* && $name != *.h* ||
+    $name =~ ^\<(stddef|stdint|string|math|float)\.h\>$ ||
+    $file:$name == */plugin_folder.hpp:"<dlfcn.h>" || $name == "<cuda"*".h>" ||
+    $name == "<cuda/"* || $name == "<cub/"* ]] ||
     fault "$file:$line: the SDK depends on nothing but the standard library and itself, not on $name"
 done < <(includes sdk/include/**/*.{hpp,h})
 
@@ -91,7 +103,8 @@ while IFS=: read -r file line name; do
     up=${inside%/*}
     up=${up//[^\/]/}
     up=../${up//\//../}  # from the file's folder to plugins/
-    [[ $target != ../* && (-e ${file%/*}/$target || -e plugins/${inside%%/*}/$target) || $target == "${up}shared/"* && -e ${file%/*}/$target ]] ||
+    [[ $target != ../* && (-e ${file%/*}/$target || -e plugins/${inside%%/*}/$target) ||
+      $target == "${up}shared/"* && -e ${file%/*}/$target ]] ||
       fault "$file:$line: plugins include their own folder, plugins/shared and the SDK, not $name"
   fi
 done < <(includes plugins/**/*.{hpp,cpp,h,cu})
@@ -101,7 +114,8 @@ done < <(includes plugins/**/*.{hpp,cpp,h,cu})
 # one.
 inner=" gpu/sort_and_scan.hpp "
 read_by_authors=()
-for file in sdk/include/tenon/{,gpu/}*.{h,hpp} sdk/include/tenon/elementwise/math/{functions,math}.hpp; do
+for file in sdk/include/tenon/{,gpu/}*.{h,hpp} \
+  sdk/include/tenon/elementwise/math/{functions,math}.hpp; do
   [[ $inner == *" ${file#sdk/include/tenon/} "* ]] || read_by_authors+=("$file")
 done
 while read -r file percent; do
@@ -117,16 +131,19 @@ done < <(awk '
   { if (/\/\*/) open = 1; if (/\*\//) open = 0 }
   END { tell() }' "${read_by_authors[@]}")
 
-ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in,py,pyi,toml} tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt,py} CMakeLists.txt)
+ours=({host,sdk,plugins,schemas}/**/*.{hpp,cpp,h,cu,fbs,cmake,txt,sh,in,py,pyi,toml}
+  tests/**/*.{hpp,cpp,c,cu,sh,cmake,txt,py} CMakeLists.txt)
 while read -r lines file; do
   [[ $file != total ]] || continue
   ((lines <= 570)) || fault "$file: $lines lines; files may have at most 570"
   name=${file##*/}
-  [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] || fault "$file: name it after its one concept"
+  [[ ! $name =~ ^(utils?|helpers?|common|misc|manager)([._]|$) ]] ||
+    fault "$file: name it after its one concept"
   depth=${file//[^\/]/}
   deepest=4
   [[ $file != */include/* ]] || deepest=5
-  ((${#depth} <= deepest)) || fault "$file: folders may be at most three levels below a top folder, four below include/"
+  ((${#depth} <= deepest)) ||
+    fault "$file: folders may be at most three levels below a top folder, four below include/"
 done < <(wc -l "${ours[@]}")
 while read -r file; do
   fault "$file: no #pragma once"
@@ -135,7 +152,8 @@ done < <(printf '%s\n' "${ours[@]}" | grep '\.hpp$' | xargs grep -L '^#pragma on
 # clang-format wraps code but not comments, which contain tables and examples.
 while IFS=: read -r file line; do
   fault "$file:$line: a comment of more than 100 columns"
-done < <(printf '%s\n' "${ours[@]}" | grep -E '^(host|sdk|plugins).*\.(hpp|cpp|h|cu)$' | xargs awk 'length > 100 && /^ *(\/\/|\*|\/\*)/ { print FILENAME ":" FNR }')
+done < <(printf '%s\n' "${ours[@]}" | grep -E '^(host|sdk|plugins).*\.(hpp|cpp|h|cu)$' |
+  xargs awk 'length > 100 && /^ *(\/\/|\*|\/\*)/ { print FILENAME ":" FNR }')
 
 # A folder of more files shows no parts.
 while read -r count folder; do
@@ -145,11 +163,14 @@ done < <(git ls-files 2>/dev/null | sed -n 's|/[^/]*$||p' | sort | uniq -c)
 # Markers of unfinished work.
 while IFS=: read -r file line text; do
   fault "$file:$line: unfinished: $text"
-done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host sdk plugins schemas 2>/dev/null | grep -vE '[Tt]ype stubs?|stub file|(only|print) the stubs' || true)
+done < <(grep -rnwiE 'TODO|FIXME|XXX|HACK|WIP|stubs?|unimplemented|not (yet )?implemented' host \
+  sdk plugins schemas 2>/dev/null | grep -vE '[Tt]ype stubs?|stub file|(only|print) the stubs' ||
+  true)
 
 # The table of stages and their parts.
 while read -r row; do
   fault "tests/README.md: its table and tests/run.sh --list differ: $row"
-done < <(diff <(bash tests/run.sh --list) <(sed -nE 's/^\| `(\w+)` \| `(\w+)`.*/\1 \2/p' tests/README.md) | grep '^[<>]' || true)
+done < <(diff <(bash tests/run.sh --list) <(sed -nE 's/^\| `(\w+)` \| `(\w+)`.*/\1 \2/p' \
+  tests/README.md) | grep '^[<>]' || true)
 
 ((faults == 0)) || { echo "$faults faults"; exit 1; }

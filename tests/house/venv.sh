@@ -11,8 +11,14 @@ wanted=$("$python" -c 'import sys; print(sys.version)'; printf '%s\n' "$@"
 rm -rf "$folder"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-"$python" -m venv "$folder" >"$log" 2>&1 || { tail -3 "$log"; echo "$python makes no virtual environment (apt install python3-venv)"; exit 77; }
+"$python" -m venv "$folder" >"$log" 2>&1 ||
+  {
+    tail -3 "$log"
+    echo "$python makes no virtual environment (apt install python3-venv)"
+    exit 77
+  }
 # --retries: fail quickly without a network.
-"$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 "$@" >"$log" 2>&1 ||
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 \
+  "$@" >"$log" 2>&1 ||
   { tail -5 "$log"; echo "pip cannot install $*"; rm -rf "$folder"; exit 77; }
 printf '%s\n' "$wanted" >"$folder/made-of"

@@ -20,7 +20,8 @@ tar -x -f "$folder"/sdist/tenon-*.tar.gz -C "$folder/source"
 
 say "wheel of the sdist"
 # Always unpacked to the same folder, so that a compiler cache recognizes the sources.
-python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$folder/plain" "$folder"/source/tenon-*
+python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$folder/plain" \
+  "$folder"/source/tenon-*
 
 say "bundling the libraries that a machine may lack"
 auditwheel repair --wheel-dir "$folder/wheel" "$folder"/plain/*.whl
@@ -31,7 +32,8 @@ bytes=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"): $bytes bytes"
 ((bytes <= 32000000)) || fail "the wheel has $bytes bytes; at most 32 MB are allowed"
 contents=$(python -m zipfile --list "$wheel")
-! grep -i 'libcrypto\|libssl' <<<"$contents" || fail "above: OpenSSL is in the wheel, which would then need each of its security updates"
+! grep -i 'libcrypto\|libssl' <<<"$contents" ||
+  fail "above: OpenSSL is in the wheel, which would then need each of its security updates"
 
 # pythons: prints MINOR PATH for every Python from 3.10 on, each version once.
 pythons() {
@@ -41,7 +43,9 @@ pythons() {
     for minor in {10..19}; do type -ap "python3.$minor" || true; done
     ! command -v pyenv >/dev/null || compgen -G "$(pyenv root)/versions/*/bin/python" || true
   } | while read -r python; do
-    "$python" -c 'import sys; sys.version_info >= (3, 10) and print(sys.version_info[1], sys.executable)' 2>/dev/null || true
+    "$python" -c \
+      'import sys; sys.version_info >= (3, 10) and print(sys.version_info[1], sys.executable)' \
+      2>/dev/null || true
   done | sort -n -u -k 1,1
 }
 
@@ -78,7 +82,8 @@ try_in oldest "${others[0]#* }"
 ((${#others[@]} == 1)) || try_in newest "${others[-1]#* }"
 if [[ ${others[0]%% *} == 10 ]]; then  # numpy 1.22 does not support newer Pythons
   say "the oldest numpy"
-  "$folder/oldest/bin/python" -m pip install --quiet --disable-pip-version-check 'numpy==1.22.*' scipy
+  "$folder/oldest/bin/python" -m pip install --quiet --disable-pip-version-check 'numpy==1.22.*' \
+    scipy
   test_in oldest define/test_define.py graphs/test_{graph,session}.py test_{install,ops}.py
 fi
 

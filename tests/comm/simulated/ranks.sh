@@ -16,6 +16,7 @@ cat >"$work/platform.xml" <<XML
 </platform>
 XML
 for ranks; do
-  smpirun --cfg=smpi/privatization:no --cfg=contexts/stack-size:256 --cfg=contexts/guard-size:0 --log=root.thres:error \
+  smpirun --cfg=smpi/privatization:no --cfg=contexts/stack-size:256 --cfg=contexts/guard-size:0 \
+    --log=root.thres:error \
     -np "$ranks" -platform "$work/platform.xml" "$program" $((4 * ranks)) 2000
 done
