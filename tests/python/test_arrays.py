@@ -42,7 +42,7 @@ class Capsule:
         return 1, 0
 
 
-# ---- memory ---------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [lambda a: a, Once])
@@ -118,7 +118,7 @@ def test_a_capsule_without_a_consumer_is_freed():
     assert gone() is None
 
 
-# ---- who may write -----------------------------------------------------------------------------------------------------
+# ---- who may write -------------------------------------------------------------------------------
 
 
 def test_read_only_arrays_make_read_only_tensors_and_arrays():
@@ -188,7 +188,7 @@ def test_elements_of_a_graph_cannot_be_written_from_outside():
         graph.session().run({}, into={"y": weight.tensor})
 
 
-# ---- the protocols ---------------------------------------------------------------------------------------------------------
+# ---- the protocols -------------------------------------------------------------------------------
 
 
 def test_array_protocol_of_numpy_2():
@@ -339,7 +339,7 @@ def test_other_byte_orders_and_odd_addresses_are_copied():
     np.testing.assert_array_equal(tenon.tensor(odd).numpy(), [0, 1, 2])
 
 
-# ---- sparse matrices ---------------------------------------------------------------------------------------------------------
+# ---- sparse matrices -----------------------------------------------------------------------------
 
 
 def sample(kind=sp.csr_array, dtype="float32", index=np.int32):
@@ -416,7 +416,7 @@ def test_dense_csr_and_row_sparse():
         tenon.csr(np.ones(1), [0], [0, 1])
 
 
-# ---- making and files ----------------------------------------------------------------------------------------------------------
+# ---- making and files ----------------------------------------------------------------------------
 
 
 def test_tensors_of_a_dtype():

@@ -80,7 +80,7 @@ def test_one_name_is_a_list_of_one():
     host.close()
 
 
-# ---- warnings ------------------------------------------------------------------------------------------------------------
+# ---- warnings ------------------------------------------------------------------------------------
 
 SPARSE = """
     import numpy as np, tenon, warnings, sys
@@ -169,7 +169,7 @@ def test_a_package_of_plugins_that_fails(tmp_path, python):
     assert out.count("True skipped the plugins of the package") == 2 and "nix_package" in out
 
 
-# ---- hostile objects --------------------------------------------------------------------------------------------------------
+# ---- hostile objects -----------------------------------------------------------------------------
 
 
 class Number:

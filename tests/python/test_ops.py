@@ -22,7 +22,7 @@ def every_operator():
     return [name for name in tenon.default_host().names() if "." not in name]
 
 
-# ---- what a function says of itself -----------------------------------------------------------------------------
+# ---- what a function says of itself --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", every_operator())
@@ -72,7 +72,7 @@ def test_near_names():
         ops[3]
 
 
-# ---- results against numpy -----------------------------------------------------------------------------------------
+# ---- results against numpy -----------------------------------------------------------------------
 
 UNARY = {
     "abs": np.abs, "cos": np.cos, "exp": np.exp, "log": np.log, "neg": np.negative, "relu": lambda x: np.maximum(x, 0),
@@ -126,7 +126,7 @@ def test_complex_numbers(dtype):
     assert np.array_equal(ops.conj(x), np.conj(x)) and np.array_equal(ops.imag(x), x.imag)
 
 
-# ---- kinds of arrays ------------------------------------------------------------------------------------------------
+# ---- kinds of arrays -----------------------------------------------------------------------------
 
 BASE = np.arange(24, dtype="float32").reshape(4, 6)
 
@@ -242,7 +242,7 @@ def test_lists_of_anything(given):
         ops.add(BASE[0, :1], given)
 
 
-# ---- numbers without a dtype ------------------------------------------------------------------------------------------
+# ---- numbers without a dtype ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", REALS + INTEGERS)

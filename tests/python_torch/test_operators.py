@@ -14,7 +14,7 @@ def registered(name):
     return tenon.torch.register(name)
 
 
-# ---- torch's own arithmetic as the oracle ------------------------------------------------------------------------------
+# ---- torch's own arithmetic as the oracle --------------------------------------------------------
 
 
 def test_gradients_are_those_of_torch():
@@ -141,7 +141,7 @@ def test_a_list_of_texts_may_be_left_out():
     assert not torch.equal(by_default, other)
 
 
-# ---- shapes that follow from elements ----------------------------------------------------------------------------------------
+# ---- shapes that follow from elements ------------------------------------------------------------
 
 
 def test_shapes_that_follow_from_elements():
@@ -194,7 +194,7 @@ def test_dimensions_that_follow_from_elements_are_symbols(backend):
             assert torch.equal(grad, torch.full((2, 6), 2.0))
 
 
-# ---- modes of torch ----------------------------------------------------------------------------------------------------------
+# ---- modes of torch ------------------------------------------------------------------------------
 
 
 def test_grad_modes():
@@ -320,7 +320,7 @@ def test_a_dimension_that_no_rule_gives_is_traced_anew():
         torch.testing.assert_close(compiled(data), expected * expected.shape[2])
 
 
-# ---- registering -----------------------------------------------------------------------------------------------------------------
+# ---- registering ---------------------------------------------------------------------------------
 
 
 def test_schemas_say_what_manifests_say():

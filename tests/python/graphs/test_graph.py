@@ -11,7 +11,7 @@ import tenon
 from small_graphs import X, graph_of
 from tenon import ops
 
-# ---- building -------------------------------------------------------------------------------------------------------------
+# ---- building ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_gradient():
     assert graph.gradient(product, [graph.input("unused")]) == [None]
 
 
-# ---- copies and files -------------------------------------------------------------------------------------------------
+# ---- copies and files ----------------------------------------------------------------------------
 
 
 def net():
@@ -313,7 +313,7 @@ def test_export_onnx(tmp_path):
         graph.export_onnx(path, opset=5)
 
 
-# ---- runs of a graph, plans, drawings ------------------------------------------------------------------------------------
+# ---- runs of a graph, plans, drawings ------------------------------------------------------------
 
 
 def test_calls():

@@ -17,7 +17,7 @@ def computed(make, x=X, shape=(3, 4)):
     return graph(x=x)["y"]
 
 
-# ---- operators of the language --------------------------------------------------------------------------------------
+# ---- operators of the language -------------------------------------------------------------------
 
 BINARY = [
     operator.add,
@@ -104,7 +104,7 @@ def test_values_of_bfloat16_take_numbers():
     assert np.array_equal(tenon.Session(graph).run({"x": given})["y"].numpy(), [3.5, -6.5])
 
 
-# ---- indexing -----------------------------------------------------------------------------------------------------------
+# ---- indexing ------------------------------------------------------------------------------------
 
 S = slice
 KEYS = [

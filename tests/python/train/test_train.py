@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 PROGRAM = Path(os.environ.get("TENON_PROGRAM", Path(tenon.__file__).parents[2] / "tenon"))
 
 
-# ---- the program's bits ---------------------------------------------------------------------------------------
+# ---- the program's bits --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_same_bits_as_the_program(tmp_path, words, options):
     )
 
 
-# ---- what a run says ------------------------------------------------------------------------------------------
+# ---- what a run says -----------------------------------------------------------------------------
 
 
 def test_history_curves_and_confusion():
@@ -166,7 +166,7 @@ def test_confusion_of_scores_and_of_classes():
         tenon.confusion(labels, classes, names="ab")
 
 
-# ---- checkpoints ------------------------------------------------------------------------------------------------
+# ---- checkpoints ---------------------------------------------------------------------------------
 
 
 def test_resumed_training_has_the_bits_of_one_that_never_stopped(tmp_path):
@@ -253,7 +253,7 @@ def test_early_stopping_keeps_the_best():
     assert not values(run.best)["fc_weight"].same_bits(values(run.graph)["fc_weight"])
 
 
-# ---- progress ---------------------------------------------------------------------------------------------------
+# ---- progress ------------------------------------------------------------------------------------
 
 
 class Bar:
@@ -314,7 +314,7 @@ def test_lines_without_tqdm(monkeypatch, capsys):
     )
 
 
-# ---- the example ------------------------------------------------------------------------------------------------
+# ---- the example ---------------------------------------------------------------------------------
 
 
 def test_the_digits_are_learned_in_25_lines(tmp_path):

@@ -118,7 +118,7 @@ def test_a_sparse_matrix_trains():
     np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-6)
 
 
-# ---- what is refused --------------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
