@@ -192,31 +192,31 @@ std::optional<Graph> replaced(Host& host, const Graph& graph, const RuleSet& rul
                                      .plugins = &impl_of(host).plugins()});
   if (!rewriting.begin()) return std::nullopt;
   rewriting.apply_rules();
-  const auto made = rewriting.finish();
-  const bool acted = !made->model.rewritten_from.empty() || !made->model.replaced_nodes.empty();
+  const auto result = rewriting.finish();
+  const bool acted = !result->model.rewritten_from.empty() || !result->model.replaced_nodes.empty();
   if (!acted) return std::nullopt;
-  return graph_of(impl_of(host), copy_graph(made->model, made->binding, tensors));
+  return graph_of(impl_of(host), copy_graph(result->model, result->binding, tensors));
 }
 
-std::string compare_sides(const Tensor& written, const Tensor& made, bool exact) {
-  const auto left = doubles_of(written), right = doubles_of(made);
-  if (written.shape() != made.shape()) return "the two sides have different shapes";
+std::string compare_sides(const Tensor& pattern, const Tensor& replacement, bool exact) {
+  const auto left = doubles_of(pattern), right = doubles_of(replacement);
+  if (pattern.shape() != replacement.shape()) return "the two sides have different shapes";
   double largest = 0, max_difference = 0;
   std::size_t where = 0;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (std::isfinite(left[i])) largest = std::max(largest, std::fabs(left[i]));
-    const double apart = std::isnan(left[i]) && std::isnan(right[i]) ? 0
-                         : left[i] == right[i]                       ? 0
-                                               : std::fabs(left[i] - right[i]);
-    if (apart > max_difference || std::isnan(apart))
-      max_difference = std::isnan(apart) ? INFINITY : apart, where = i;
+    const double difference = std::isnan(left[i]) && std::isnan(right[i]) ? 0
+                              : left[i] == right[i]                       ? 0
+                                                    : std::fabs(left[i] - right[i]);
+    if (difference > max_difference || std::isnan(difference))
+      max_difference = std::isnan(difference) ? INFINITY : difference, where = i;
   }
-  if (exact && !same_bits(written, made))
+  if (exact && !same_bits(pattern, replacement))
     return fmt::format(
         "element {} is {} in the pattern and {} in the replacement, but an exact rule must not "
         "change any bit",
         where, left[where], right[where]);
-  const auto allowed = traits_of(written.dtype()).tolerance.summation * largest;
+  const auto allowed = traits_of(pattern.dtype()).tolerance.summation * largest;
   if (max_difference <= allowed) return {};
   return fmt::format(
       "element {} is {} in the pattern and {} in the replacement; the difference of {:.3g} exceeds "
@@ -245,18 +245,18 @@ void try_rule(Host& host, const ResolvedRule& rule, const RuleSet& rule_set, Pat
       graph = training.graph();
     }
     graph.bind();
-    const auto made = replaced(host, graph, rule_set);
-    if (!made) {
+    const auto rewritten = replaced(host, graph, rule_set);
+    if (!rewritten) {
       result.refusal =
           "it does not apply to its own pattern, because its replacement rejects these inputs or "
           "has other output types";
       return;
     }
     const SessionOptions as_is{.optimize = Optimize::none};
-    const auto written = Session(graph, as_is).run(pattern->inputs).at("checked");
-    const auto other = Session(*made, as_is).run(pattern->inputs).at("checked");
+    const auto original = Session(graph, as_is).run(pattern->inputs).at("checked");
+    const auto replacement = Session(*rewritten, as_is).run(pattern->inputs).at("checked");
     ++result.graphs;
-    result.fault = compare_sides(written, other, rule.rule.exact);
+    result.fault = compare_sides(original, replacement, rule.rule.exact);
   } catch (const Failure& failure) {
     result.refusal = failure.what();
   }

@@ -23,8 +23,8 @@
 namespace tenon {
 namespace {
 
-constexpr int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
-                             SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
+constexpr int forwarded_signals[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                     SIGUSR2, SIGXCPU, SIGWINCH, SIGTSTP, SIGCONT};
 // seconds within which signals count as one: `timeout` sends two
 constexpr double same_press = 0.1;
 // seconds to wait after a second Ctrl-C before killing the process
@@ -201,7 +201,7 @@ class Parent {
 };
 
 /// Called in the child, so that it does not outlive its parent.
-void follow(pid_t parent) {
+void end_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(128 + SIGKILL);
 }
@@ -217,14 +217,14 @@ void continue_below_parent(const std::function<void(const Failure&)>& report) {
   sigset_t signals, old;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
-  for (const int signal : passed_on) sigaddset(&signals, signal);
+  for (const int signal : forwarded_signals) sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, &old);
   std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, exit statuses of children would be lost
   const auto parent = getpid();
   const auto child = fork();
   if (child > 0) Parent(child, watched, signals, report).wait();
   if (child == 0) {
-    follow(parent);
+    end_with_parent(parent);
     watched.process = getpid();
     report_to_parent(&watched);
   }

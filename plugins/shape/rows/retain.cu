@@ -31,7 +31,7 @@ struct NumberOfList {
 
 }  // namespace
 
-/// The sparse kernels wait for sizes, so that they cannot be captured in CUDA graphs.
+/// Only the dense kernel is captured in CUDA graphs: the sparse ones wait for sizes.
 struct RetainCuda : Retain {
   static constexpr bool capturable = true;
   /// Integer types added in 0.2 and complex numbers are supported on the CPU only.
