@@ -129,7 +129,7 @@ PassChanges changes_of_order(const Plan& plan) {
   const auto steps = plan.step_count() + plan.memory.fused_sums.size();
   ChangeList list;
   list.add("steps", steps, "step");
-  list.add("unused", plan.graph.order.size() - steps, "node", " left out");
+  list.add("unused", plan.graph.order.size() - steps, "node", " removed");
   return list.take();
 }
 

@@ -45,7 +45,7 @@ struct RotaryEmbedding : tenon::Operator {
              "number of rotated features of each head, 2 * pairs; 0: all")
         .at_least(0);
     op.param("interleaved", &RotaryEmbedding::interleaved,
-             "a and b are adjacent features; false: b is at distance `rotary_size` / 2 after a");
+             "a and b are adjacent features; false: b is `rotary_size` / 2 features after a");
     op.backward_reads("data", "cos", "sin", "positions");
     op.example({{"data", {2, 3, 4, 6}}, {"cos", {2, 4, 3}}, {"sin", {2, 4, 3}}});
     op.example({{"data", {1, 2, 8}},
