@@ -11,7 +11,8 @@ if (location.protocol === "file:") {
         frame.onload = () => {
           const inside = frame.contentWindow;
           const script = inside.document.createElement("script");
-          inside.postMessage = (data) => setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
+          inside.postMessage = (data) =>
+            setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
           script.onload = () => done(inside);
           script.src = url;
           inside.document.head.append(script);
@@ -20,7 +21,9 @@ if (location.protocol === "file:") {
       });
     }
     postMessage(data) {
-      this.ready.then((inside) => inside.dispatchEvent(new inside.MessageEvent("message", { data })));
+      this.ready.then((inside) =>
+        inside.dispatchEvent(new inside.MessageEvent("message", { data })),
+      );
     }
     terminate() {}
   };

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\[(?:[^][]|\[[^][]*\])*\])\(([^)\s]+)\)|(<img src=\")([^\"]+)\"")
 REFERENCE = """# Python reference
 
-The public names of the package `tenon`. [Tenon for Python](../host/python/README.md) introduces them.
+The public names of the package `tenon`. [Tenon for Python](../host/python/README.md) introduces
+them.
 
 ::: tenon
 
