@@ -1,0 +1,3 @@
+// The former path of detail/manifest.hpp; until 0.4.
+#pragma once
+#include "detail/manifest.hpp"
