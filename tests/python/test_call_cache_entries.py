@@ -299,3 +299,37 @@ def test_value_and_grad_is_of_the_callers_host():
                 assert value == 2 * factor and gradient.tolist() == [factor] * 2
     assert function._traces.counts == (4, 2, 0)
     assert Doubled is not Tripled
+
+
+def test_value_and_grad_follows_an_operator_replaced_while_it_traces():
+    host = tenon.Host(threads=1)
+
+    def define(factor):
+        @tenon.operator(name="scaled_by_version", host=host)
+        class Scaled:
+            """factor * x"""
+
+            def describe(op):
+                op.input("x")
+                op.output("y")
+
+            def forward(self, call):
+                call.y[...] = factor * call.x
+
+            def backward(self, call):
+                call.x_grad[...] = factor * call.y_grad
+
+    versions = [3]
+
+    def sum_scaled(x):
+        result = ops.sum(ops.scaled_by_version(x))
+        if versions:
+            define(versions.pop())  # as another thread may do at any time
+        return result
+
+    function = tenon.value_and_grad(sum_scaled)
+    define(2)
+    with host:
+        for factor in (2, 3, 3):
+            value, gradient = function(np.ones(2))
+            assert value == 2 * factor and gradient.tolist() == [factor] * 2

@@ -235,9 +235,10 @@ class _Differentiated:
             kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None
         ]
         host = _core.default_host()
-        trace, key = self._trace(host, call, tensors)
+        trace = self._trace(host, call, tensors)
         inputs = {f"argument_{index}": tensor for index, tensor in enumerate(tensors)}
-        with self._sessions.lease(host, key, trace.session) as session:
+        # Sessions belong to a trace: the host may have got other operators since.
+        with self._sessions.lease(host, trace, trace.session) as session:
             session.step = next(self._steps)
             made = session.run(inputs, [], {}, False, 0, False)
         return self._pack(call, trace, made, [kind for kind in kinds if kind is not None])
@@ -262,10 +263,8 @@ class _Differentiated:
             return (all_of_them, more) if self._has_aux else all_of_them
         return ((value, more) if self._has_aux else value), all_of_them
 
-    def _trace(
-        self, host: _core.Host, call: _Call, tensors: list[Any]
-    ) -> tuple[_Trace, tuple[Any, ...]]:
-        """The graph for arguments of these types, and the key that it is cached under."""
+    def _trace(self, host: _core.Host, call: _Call, tensors: list[Any]) -> _Trace:
+        """The graph for arguments of these types."""
         key: tuple[Any, ...] = (
             call.form,
             tuple((tensor.dtype_name, tensor.ndim, tensor.storage) for tensor in tensors),
@@ -274,12 +273,11 @@ class _Differentiated:
             trace = self._traces.shared(host, key, lambda: self._without_sizes(host, call, tensors))
             if not isinstance(trace, _Trace):
                 shapes = tuple(tensor.shape for tensor in tensors)
-                key = (*key, shapes)
                 trace = self._traces.shared(
-                    host, key, lambda: self._traced(host, call, tensors, shapes)
+                    host, (*key, shapes), lambda: self._traced(host, call, tensors, shapes)
                 )
             assert isinstance(trace, _Trace)
-            return trace, key
+            return trace
 
     def _without_sizes(
         self, host: _core.Host, call: _Call, tensors: list[Any]
