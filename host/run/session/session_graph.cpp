@@ -180,11 +180,10 @@ void SessionGraphs::Change::finish() {
 void SessionGraphs::optimize() {
   const auto& now = last_ != nullptr ? last_->tensors : first_tensors_;
   std::vector<bool> is_constant(model().values.size());
-  sources_.clear();
-  sources_exposed_ = false;
+  decltype(sources_) sources;
   // Versions are read ahead of handles: a handle that is taken meanwhile is noticed by the next
   // run.
-  versions_ = TrackedTensor::all_versions();
+  const auto versions = TrackedTensor::all_versions();
   for (ValueId id = 0; id < is_constant.size(); ++id) {
     const auto& tensor = now[id];
     if (!tensor || model().values[id].role == Role::output || run_changes(model(), options_, id) ||
@@ -196,7 +195,7 @@ void SessionGraphs::optimize() {
         options_.constant_weights || constancy == Constancy::always ||
         (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
     if (is_constant[id] && constancy == Constancy::unless_exposed && !options_.constant_weights)
-      sources_.emplace_back(id, version);
+      sources.emplace_back(id, version);
   }
   auto tensors = tensors_for(model(), now);
   auto snapshot = optimized_graph(host_, snapshot_, options_, tensors, is_constant);
@@ -204,26 +203,31 @@ void SessionGraphs::optimize() {
   if (snapshot != snapshot_)
     made = std::make_unique<SessionGraph>(host_, std::move(snapshot), std::move(tensors), options_);
   auto& next = made != nullptr ? *made : original();
-  if (made == nullptr) sources_.clear();
+  if (made == nullptr) sources.clear();
   if (last_ == nullptr) last_ = &next;
   if (last_ == optimized_.get()) Change(*this, next).commit();
   if (optimized_ != nullptr) drop_(*optimized_);
   optimized_ = std::move(made);
+  sources_ = std::move(sources);
+  versions_ = versions;
+  sources_exposed_ = false;
   first_tensors_.clear();  // a graph has them, where it reads them
 }
 
 // The optimized graph is rebuilt from elements that the application may have written, once the
-// application no longer has a handle to write through. Until then the original graph runs.
+// application no longer has a handle to write through. Until then the original graph runs. If that
+// fails, the next run tries again.
 void SessionGraphs::update() {
-  versions_ = TrackedTensor::all_versions();
+  const auto versions = TrackedTensor::all_versions();
   bool exposed = false, changed = false;
   for (const auto& [value, version] : sources_) {
     const auto& tensor = last_->tensors[value];
     exposed = exposed || TrackedTensor::has_application_handle(tensor);
     changed = changed || TrackedTensor::version(tensor) != version;
   }
+  if (changed && !exposed) return optimize();
+  versions_ = versions;
   sources_exposed_ = exposed;
-  if (changed && !exposed) optimize();
 }
 
 }  // namespace tenon

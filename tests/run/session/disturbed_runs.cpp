@@ -43,6 +43,37 @@ TEST_CASE("disturbed runs: a handle that is taken during a run is noticed by the
   CHECK(run() == 15);
 }
 
+namespace {
+
+/// A copy of x, unless its objects cannot be created.
+struct Configured : probes::Copy {
+  static inline bool refuses = false;
+  void configure() {
+    if (refuses) throw Error("it refuses");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("disturbed runs: if optimizing again fails, no later run uses results of old constants") {
+  FailingHost host;
+  host.add<Configured>("configured");
+  Graph graph(host);
+  const auto w = graph.constant("w", vector_of({2}));
+  graph.output("y", graph.add("drift", {graph.add("sum_gradients", {w, w}),
+                                        graph.add("configured", {graph.input("x", f32, {-1})})}));
+  Session session(graph);
+  const auto run = [&] { return first_of(session.run({{"x", vector_of({1})}}).at("y")); };
+  CHECK(run() == 5);
+  graph.tensor("w").data<float>()[0] = 3;
+  Configured::refuses = true;
+  for (int round = 0; round < 2; ++round)
+    CHECK(failure_of([&] { run(); }).message.find("it refuses") != std::string::npos);
+  Configured::refuses = false;
+  CHECK(run() == 7);
+  CHECK(run() == 7);
+}
+
 TEST_CASE("disturbed runs: accumulating destinations in the same memory are restored together") {
   FailingHost host;
   Graph graph(host);
