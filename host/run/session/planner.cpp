@@ -22,7 +22,8 @@ namespace {
                 fmt::format("its inputs are {}", listed(names)));
 }
 
-// Inputs that no requested output needs are accepted and ignored.
+// Inputs that no requested output needs are accepted and ignored. Later stages also get values that
+// only the optimized graph reads, or only other stages.
 std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Stage& stage) {
   const auto& model = stage.model();
   std::map<ValueId, tenon_type> types;
@@ -36,8 +37,9 @@ std::map<ValueId, tenon_type> check_inputs(const NamedTensors& inputs, const Sta
     else
       types.emplace(id, type_of(input->second));
   }
+  const bool is_first = stage.types.empty();
   for (const auto& [name, tensor] : inputs)
-    if (find_input(model, name) == none) refuse_unknown_input(model, name);
+    if (is_first && find_input(model, name) == none) refuse_unknown_input(model, name);
   if (!missing.empty())
     throw Failure(
         FailureKind::usage, fmt::format("no value passed for input {}", listed(missing)),

@@ -160,6 +160,23 @@ TEST_CASE("disturbed runs: a run that cannot continue calls no node of the appli
   }
 }
 
+TEST_CASE("disturbed runs: the rest of the original graph ignores values that it does not read") {
+  FailingHost host;
+  host.add<Left>("left");
+  host.add<EvenLeft>("even_left");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto above = graph.add("positive", {x}, {}, "above");
+  graph.add("left", {graph.add("positive", {above}), x});  // not among the outputs
+  graph.output("y", above);
+  Session session(graph);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(floats_of(session.run({{"x", vector_of({1, 2})}}).at("y")) == std::vector<float>{1, 2});
+    CHECK(floats_of(session.run({{"x", vector_of({1, 2, 3})}}).at("y")) ==
+          std::vector<float>{1, 2, 3});
+  }
+}
+
 TEST_CASE("disturbed runs: the order and repetition of requested outputs make no other plan") {
   FailingHost host;
   Graph graph(host);
