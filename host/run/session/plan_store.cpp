@@ -111,11 +111,27 @@ void PlanStore::drop(const SessionGraph& graph) {
   drop_if([&](const Planned& planned) { return planned.graph == &graph; });
 }
 
-void PlanStore::drop_readers(std::span<const ValueId> values) {
+namespace {
+
+// Whether a step reads the value, or has it as a state.
+bool uses(const Plan& plan, ValueId value) {
+  if (plan.memory.readers[value] != 0) return true;
+  const auto& model = plan.model();
+  for (std::size_t step = 0; step < plan.step_count(); ++step) {
+    const auto& node = forward_of(model, plan.node(step));
+    const auto states = std::span(model.edges).subspan(node.first_edge + node.input_count);
+    if (std::ranges::count(states.first(node.state_count), value) > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void PlanStore::drop_users(std::span<const ValueId> values) {
   drop_if([&](const Planned& planned) {
-    const auto& readers = planned.plan->memory.readers;
-    return std::any_of(values.begin(), values.end(), [&](ValueId value) {
-      return value < readers.size() && readers[value] != 0;
+    return std::ranges::any_of(values, [&](ValueId value) {
+      return uses(*planned.plan, value) ||
+             (planned.execution && planned.execution->tensor(value).dense.data != nullptr);
     });
   });
 }

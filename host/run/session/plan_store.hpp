@@ -46,8 +46,8 @@ class PlanStore {
   std::shared_ptr<const Stage> fallback_for(const Key& key) const;
   /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
-  /// Drops the plans that read one of the values.
-  void drop_readers(std::span<const ValueId> values);
+  /// Drops the plans that use one of the values, and those whose executions refer to its memory.
+  void drop_users(std::span<const ValueId> values);
   /// Gives the plan an execution, with room in the arena. Throws Failure (failed) if memory is
   /// short, and changes nothing then.
   void make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations,

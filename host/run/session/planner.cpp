@@ -217,7 +217,7 @@ void Planner::drop(const SessionGraph& graph) {
 
 void Planner::drop_values(std::span<const ValueId> values) {
   quick.reset();
-  plans_.drop_readers(values);
+  plans_.drop_users(values);
   for (auto* graph : graphs_.all())
     for (const auto value : values) graph->tensors[value] = Tensor();
 }

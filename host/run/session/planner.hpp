@@ -66,7 +66,7 @@ class Planner {
 
   /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
-  /// Drops the elements of variables and states, and the plans that read them: the run that
+  /// Drops the elements of variables and states, and the plans that use them: the run that
   /// initialized them failed.
   void drop_values(std::span<const ValueId> values);
 

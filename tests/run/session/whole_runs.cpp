@@ -346,3 +346,60 @@ TEST_CASE("whole runs: a failed run that initialized a variable keeps plans that
     CHECK(impl_of(session).plans.made() == made + round);  // that of b is made again
   }
 }
+
+namespace {
+
+/// x plus the sum of all x so far, which is a state of x's shape.
+struct SumsRuns : probes::Copy {
+  static constexpr void describe(auto& op) {
+    Copy::describe(op);
+    op.state("sum", "the shape of x");
+  }
+  void infer(Infer& io) const {
+    io.set_output(0, io.input(0).shape);
+    io.set_state("sum", io.input(0).shape);
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto sum = call.state<float>("sum");
+    for (std::int64_t i = 0; i < x.size(); ++i) call.output<float>(0)[i] = sum[i] += x[i];
+  }
+};
+
+}  // namespace
+
+TEST_CASE("whole runs: states initialized by a failed run have no values afterwards") {
+  FailingHost host;
+  host.add<SumsRuns>("sums");
+  Graph graph(host);
+  const auto sum = graph.add("sums", {graph.input("x", f32, {-1})}, {}, "sums");
+  graph.output("y", graph.add("picky", {sum}));
+  Session session(graph, {.training = true});
+  const auto run = [&](std::initializer_list<float> x) {
+    return floats_of(session.run({{"x", vector_of(x)}}).at("y"));
+  };
+  CHECK(failure_of([&] { run({2, -1}); }).message.find("it met -1") != std::string::npos);
+  CHECK_FALSE(session.tensor("sums_sum"));
+  CHECK(impl_of(session).plans.all().empty());
+  CHECK(run({2, 3}) == std::vector<float>{2, 3});
+  CHECK(failure_of([&] { run({2, -4}); }).kind != 0);
+  CHECK(run({2, 3}) == std::vector<float>{4, 6});
+  CHECK(floats_of(session.tensor("sums_sum")) == std::vector<float>{4, 6});
+}
+
+TEST_CASE("whole runs: no plan refers to variables that a failed run initialized") {
+  FailingHost host;
+  host.add<Weighted>("weighted");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  graph.add("weighted", {x}, {}, "weighted");  // not among the outputs
+  graph.output("y", graph.add("picky", {x}));
+  Session session(graph, {.optimize = Optimize::none});
+  const auto run = [&](float value) { session.run({{"x", vector_of({value, 2})}}); };
+  CHECK(failure_of([&] { run(-1); }).message.find("it met -1") != std::string::npos);
+  CHECK_FALSE(session.tensor("weighted_w"));
+  CHECK(impl_of(session).plans.all().empty());
+  run(1);
+  CHECK(session.tensor("weighted_w"));
+  CHECK(session.first_non_finite({{"x", vector_of({1, 2})}}).empty());
+}
