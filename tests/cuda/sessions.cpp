@@ -333,6 +333,11 @@ TEST_CASE("sessions: a plan larger than a GPU's memory reports the bytes that it
   const auto x = graph.input("x", f32, {-1});
   graph.output("y", graph.add("plus", {graph.add("scale", {x}), x}));
   Session session(graph, on("cuda"));
+  const auto run = [&] {
+    return session.run({{"x", vector_of({1, 2})}}).at("y").values<float>()[0];
+  };
+  const auto y = run();
+  const auto* const warm = impl_of(session).plans.last()->execution.get();
   const std::map<std::string, Shape> huge{{"x", {std::int64_t{1} << 44}}};
   CHECK(session.plan_bytes(huge) == std::int64_t{1} << 47);
   auto& impl = impl_of(session);
@@ -340,4 +345,6 @@ TEST_CASE("sessions: a plan larger than a GPU's memory reports the bytes that it
   const auto failure =
       failure_of([&] { impl.plans.execution_of(impl.plan(huge), impl.context, given, 0); });
   CHECK(failure.message.substr(0, 50) == "cuda:0 is out of memory: the plan needs 128.0 TiB,");
+  CHECK(impl.plans.last()->execution.get() == warm);
+  CHECK(run() == y);
 }

@@ -56,14 +56,36 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
   return need;
 }
 
+// Returns the arena that its GPU has no memory for; null if there is none.
+const DeviceArena* arena_without_memory(const Plan& plan, const Arenas& present, bool spare) {
+  for (const auto& arena : plan.memory.arenas) {
+    const auto bytes = arena.placement.bytes,
+               held = std::max<std::int64_t>(0, present.bytes(arena)),
+               more = bytes - held + (spare ? bytes / Arenas::spare_divisor : 0);
+    if (!arena.device->is_cpu() && bytes > held &&
+        static_cast<std::uint64_t>(more) > arena.device->memory().free)
+      return &arena;
+  }
+  return nullptr;
+}
+
+void require_gpu_memory(const Plan& plan, const Arenas& present) {
+  const auto* arena = arena_without_memory(plan, present, false);
+  if (arena == nullptr) return;
+  arena->device->synchronize();  // memory that other streams are about to free may suffice
+  arena = arena_without_memory(plan, present, false);
+  if (arena != nullptr)
+    throw out_of_memory(arena->device->name(), "the plan",
+                        static_cast<std::uint64_t>(arena->placement.bytes),
+                        arena->device->memory());
+}
+
 std::string describe_largest(const Plan& plan, ValueId value) {
   if (value == none) return {};
   return fmt::format("; the largest tensor is '{}', {}, of {}", value_label(plan.model(), value),
                      to_string(plan.types()[value]),
                      readable_bytes(static_cast<std::uint64_t>(byte_count(plan.types()[value]))));
 }
-
-}  // namespace
 
 bool has_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
                 std::uint64_t packed, std::uint64_t limit) {
@@ -72,8 +94,18 @@ bool has_memory(const Plan& plan, const Arenas& present, const Destinations& des
   return (limit == 0 && need.bytes() < small) || need.bytes() <= available_memory(limit).bytes;
 }
 
+}  // namespace
+
+bool has_spare_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
+                      std::uint64_t packed, std::uint64_t limit) {
+  const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_divisor);
+  return has_memory(plan, present, destinations, packed + spare, limit) &&
+         arena_without_memory(plan, present, true) == nullptr;
+}
+
 void require_memory(const Plan& plan, const Arenas& present, const Destinations& destinations,
                     std::uint64_t packed, std::uint64_t limit) {
+  require_gpu_memory(plan, present);
   if (has_memory(plan, present, destinations, packed, limit)) return;
   free_cached_blocks();
   if (has_memory(plan, present, destinations, packed, limit)) return;

@@ -146,11 +146,9 @@ void PlanStore::make_execution(Planned& planned, ExecutionContext context,
                                                          context.constant_weights, context.session)
                                                 .missing_bytes();
   require_memory(plan, arenas_, destinations, packed, memory_limit);
-  if (!arenas_.fits(plan)) {
-    const auto spare = static_cast<std::uint64_t>(plan.memory.bytes() / Arenas::spare_divisor);
+  if (!arenas_.fits(plan))
     grow_arenas(plan, *context.streams,
-                has_memory(plan, arenas_, destinations, packed + spare, memory_limit));
-  }
+                has_spare_memory(plan, arenas_, destinations, packed, memory_limit));
   context.arenas = &arenas_;
   planned.execution =
       std::make_unique<Execution>(planned.plan, graph.kernels, graph.tensors, context);
