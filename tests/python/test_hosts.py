@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tenon
 from tenon import ops
+from tenon._host import context
 
 WAIT = 30
 
@@ -152,6 +153,25 @@ def test_threads_in_blocks_of_one_host(hosts):
     for each in threads:
         each.join(WAIT)
     assert seen == [before, hosts[0], before]
+
+
+def test_blocks_of_one_host_that_end_at_the_same_time(hosts, monkeypatch):
+    before, is_here = tenon.default_host(), context.is_here
+    contexts = [contextvars.copy_context() for _ in range(3)]
+    for each in contexts:
+        each.run(hosts[0].__enter__)
+    others = contexts[:1]
+
+    def while_another_ends(block):
+        if others:
+            others.pop().run(hosts[0].__exit__, None, None, None)
+        return is_here(block)
+
+    monkeypatch.setattr(context, "is_here", while_another_ends)
+    contexts[1].run(hosts[0].__exit__, None, None, None)
+    assert [each.run(tenon.default_host) for each in contexts] == [before, before, hosts[0]]
+    contexts[2].run(hosts[0].__exit__, None, None, None)
+    assert contexts[2].run(tenon.default_host) is before
 
 
 def test_a_thread_begins_with_the_default_host_of_the_process(hosts):

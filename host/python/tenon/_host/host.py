@@ -136,10 +136,11 @@ class Host(_core.Host):
     ) -> None:
         # The innermost block of this host on this thread. A generator closed by another thread has
         # entered its block elsewhere.
-        if not self._blocks:
+        blocks = self._blocks.copy()  # other threads may enter and leave blocks meanwhile
+        if not blocks:
             raise UsageError("this host has no open `with` block", "enter one before leaving it")
-        here = [block for block in self._blocks if context.is_here(block)]
-        block = (here or self._blocks)[-1]
+        here = [block for block in blocks if context.is_here(block)]
+        block = (here or blocks)[-1]
         self._blocks.remove(block)
         context.leave(block)
 
