@@ -43,6 +43,10 @@ class FallbackToOriginal {
     return made.role == Role::input ||
            (made.producer != none && !rest_.subgraph->nodes[made.producer]);
   }
+  // As in execution_order().
+  bool runs_always(NodeId id) const {
+    return !needed_.partial && binding_.nodes[id].info->communicates;
+  }
   bool may_have_effect(NodeId id) const {
     const auto& node = original_.nodes[id];
     const auto& op = *binding_.nodes[id].op;
@@ -97,8 +101,10 @@ bool FallbackToOriginal::find_needed() {
   }
   for (NodeId id = static_cast<NodeId>(original_.nodes.size()); id-- > 0;) {
     const auto& node = original_.nodes[id];
+    bool needed = runs_always(id) && !has_run(id);
     for (ValueId value = node.first_output; value < node.first_output + node.output_count; ++value)
-      if (needed_.values[value] && input_for_[value] == none && !need(id)) return false;
+      needed = needed || (needed_.values[value] && input_for_[value] == none);
+    if (needed && !need(id)) return false;
   }
   return true;
 }

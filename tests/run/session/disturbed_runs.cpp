@@ -177,6 +177,44 @@ TEST_CASE("disturbed runs: the rest of the original graph ignores values that it
   }
 }
 
+namespace {
+
+/// A copy of x, which other processes wait for.
+struct Sent : probes::Copy {
+  static inline int calls = 0;
+  static constexpr void describe(auto& op) {
+    Copy::describe(op);
+    op.communicates();
+  }
+  void forward(const Call& call) const {
+    ++calls;
+    Copy::forward(call);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("disturbed runs: the rest of the original graph calls all nodes that communicate") {
+  FailingHost host;
+  host.add<Left>("left");
+  host.add<EvenLeft>("even_left");
+  host.add<Sent>("sent");
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1}), above = graph.add("positive", {x}, {}, "above");
+  graph.add("sent", {above});  // not among the outputs
+  graph.output("y", graph.add("left", {above, x}));
+  Session session(graph);
+  Sent::calls = 0;
+  session.run({{"x", vector_of({1, 2})}});
+  CHECK(Sent::calls == 1);
+  for (const int calls : {2, 3}) {
+    session.run({{"x", vector_of({1, 2, 3})}});
+    CHECK(Sent::calls == calls);
+  }
+  session.run({{"x", vector_of({1, 2, 3})}}, {.outputs = {"y"}});
+  CHECK(Sent::calls == 3);
+}
+
 TEST_CASE("disturbed runs: the order and repetition of requested outputs make no other plan") {
   FailingHost host;
   Graph graph(host);
