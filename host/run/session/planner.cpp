@@ -53,7 +53,8 @@ Tensor with_wide_indices(const Tensor& tensor) {
 
 }  // namespace
 
-StageInputs stage_inputs(const RunStage& next, const NamedTensors& inputs) {
+StageInputs stage_inputs(const SessionGraphs& graphs, const RunStage& next,
+                         const NamedTensors& inputs) {
   const auto& [graph, stage, requested] = next;
   const auto& model = stage->model();
   StageInputs found{check_inputs(inputs, *stage)};
@@ -65,7 +66,7 @@ StageInputs stage_inputs(const RunStage& next, const NamedTensors& inputs) {
   }
   for (const auto value : stage->readable) {
     const auto input = inputs.find(value_label(model, value));
-    found.copies.push_back((input == inputs.end() ? graph->tensors[value] : input->second)
+    found.copies.push_back((input == inputs.end() ? graphs.tensor_of(*graph, value) : input->second)
                                .to("cpu")
                                .make_contiguous());
     const auto& tensor = found.copies.back();

@@ -32,8 +32,10 @@ struct StageInputs {
   bool fused = true;  ///< fuse elementwise nodes; false: the plan has one step per node
 };
 
-/// Throws Failure for missing and unknown inputs, and for those that cannot determine a shape.
-StageInputs stage_inputs(const RunStage& next, const NamedTensors& inputs);
+/// `graphs`: those of the session, whose variables and states may determine shapes. Throws Failure
+/// for missing and unknown inputs, and for those that cannot determine a shape.
+StageInputs stage_inputs(const SessionGraphs& graphs, const RunStage& next,
+                         const NamedTensors& inputs);
 
 /// Thrown if the original graph cannot continue where the optimized one stopped. `node`: one that
 /// has run and must not run twice in one run; empty: none.

@@ -91,14 +91,19 @@ void SessionGraph::initialize_missing(const std::vector<tenon_type>& types,
   update_placement();
 }
 
+bool SessionGraph::takes_over(const SessionGraph& other, ValueId id) const {
+  return id < std::min(tensors.size(), other.tensors.size()) &&
+         is_variable_or_state(model().values[id]) && other.tensors[id] &&
+         (!tensors[id] || run_changes(model(), options_, id));
+}
+
 bool SessionGraph::adopt(const SessionGraph& other) {
   bool any = false, moved = false;
-  for (ValueId id = 0; id < std::min(tensors.size(), other.tensors.size()); ++id) {
+  for (ValueId id = 0; id < tensors.size(); ++id) {
+    if (!takes_over(other, id)) continue;
     const auto& other_tensor = other.tensors[id];
-    if (!is_variable_or_state(model().values[id]) || !other_tensor) continue;
     auto& tensor = tensors[id];
-    if (tensor && (!run_changes(model(), options_, id) || tensor.data() == other_tensor.data()))
-      continue;
+    if (tensor && tensor.data() == other_tensor.data()) continue;
     any = true, moved = moved || tensor;
     tensor = other_tensor;
   }
@@ -153,6 +158,10 @@ std::vector<SessionGraph*> SessionGraphs::all() const {
   for (auto* graph : {original_.get(), optimized_.get()})
     if (graph != nullptr) made.push_back(graph);
   return made;
+}
+
+const Tensor& SessionGraphs::tensor_of(const SessionGraph& graph, ValueId value) const {
+  return (graph.takes_over(*last_, value) ? *last_ : graph).tensors[value];
 }
 
 void SessionGraphs::Change::adopt() {

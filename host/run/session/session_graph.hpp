@@ -38,6 +38,9 @@ class SessionGraph {
   /// Takes over what runs of the session's other graph changed or initialized. Returns whether
   /// memory that executions use was replaced.
   bool adopt(const SessionGraph& other);
+  /// Whether adopt() takes over this value: a variable or state that runs change, or that only the
+  /// other graph has.
+  bool takes_over(const SessionGraph& other, ValueId id) const;
   /// Marks, by value id, the values whose packed constants kernels may prepare; empty: none.
   std::vector<bool> constants() const;
 
@@ -81,6 +84,9 @@ class SessionGraphs {
   /// The graph that ran last; its tensors have the current variables and states. A request that is
   /// refused does not change it.
   SessionGraph& last() const { return *last_; }
+  /// The value's tensor in a run of this graph: variables and states that the graph has not adopted
+  /// yet are those of last().
+  const Tensor& tensor_of(const SessionGraph& graph, ValueId value) const;
 
   /// Makes a graph the running one: it adopts the current variables and states. The destructor
   /// undoes this unless commit() was called.

@@ -120,7 +120,7 @@ NamedTensors SessionRun::run_stages(RunStage next) {
 
 RunStage SessionRun::restart(const CannotResume& refused) {
   transaction_.roll_back();
-  auto inputs = stage_inputs(first_, inputs_);
+  auto inputs = stage_inputs(session_.graphs, first_, inputs_);
   inputs.fused = !searches_;
   auto original = session_.planner.fall_back(first_, inputs);
   if (!refused.node.empty())
@@ -143,7 +143,7 @@ Planned& SessionRun::bind_inputs(RunStage& next, const NamedTensors& inputs, boo
                                  std::vector<Tensor>& input_copies) {
   std::map<ValueId, tenon_type> types;
   const auto inputs_of = [&](const RunStage& stage) {
-    auto found = stage_inputs(stage, inputs);
+    auto found = stage_inputs(session_.graphs, stage, inputs);
     found.fused = fused;
     found.destinations = &request_.destinations;
     input_copies = found.copies;

@@ -97,12 +97,30 @@ TEST_CASE("planner: the inputs of a stage are those of the graph") {
   FailingHost host;
   SessionParts parts(graph_with(host, "positive"));
   const auto stage = parts.planner.first_stage({});
-  CHECK(stage_inputs(stage, {{"x", vector_of({1, 2})}}).types.size() == 1);
-  CHECK(failure_of([&] { stage_inputs(stage, {}); }).message.find("no value passed for input") ==
-        0);
+  CHECK(stage_inputs(parts.graphs, stage, {{"x", vector_of({1, 2})}}).types.size() == 1);
   CHECK(failure_of([&] {
-          stage_inputs(stage, {{"x", vector_of({1})}, {"z", vector_of({1})}});
+          stage_inputs(parts.graphs, stage, {});
+        }).message.find("no value passed for input") == 0);
+  CHECK(failure_of([&] {
+          stage_inputs(parts.graphs, stage, {{"x", vector_of({1})}, {"z", vector_of({1})}});
         }).message == "the graph has no input 'z'");
+}
+
+TEST_CASE("planner: elements that determine a shape are those of the graph that ran last") {
+  FailingHost host;
+  host.add<TallyRuns>("tally");
+  SessionParts parts(graph_with(host, "tally"));
+  const auto next = parts.planner.first_stage({});
+  const auto id = find_value(parts.graphs.model(), "tally_runs");
+  const auto reads_state = std::make_shared<Stage>(*next.stage);
+  reads_state->readable = {id};
+  SessionGraph other(parts.host, parts.graphs.snapshot(), parts.graphs.last().tensors,
+                     parts.options);
+  parts.graphs.last().tensors[id] = vector_of({1, 2});
+  other.tensors[id] = vector_of({8, 9});  // from an earlier run of this graph
+  const auto inputs =
+      stage_inputs(parts.graphs, {&other, reads_state, {}}, {{"x", vector_of({0, 0})}});
+  CHECK(static_cast<const float*>(inputs.elements.at(id)->dense.data)[0] == 1);
 }
 
 TEST_CASE("run transactions: everything is undone unless they are committed") {
