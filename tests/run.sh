@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Runs all tests, each in the build that finds the most with it (tests/README.md has the table):
-# the optimized build (default), and the unit tests under AddressSanitizer and
-# UndefinedBehaviorSanitizer with CUDA code on simulated GPUs (simulated). Further stages run by
-# name. Some stages have several parts, which also run by their own names. `all` leaves out the
-# parts that take hours or download gigabytes. The summary at the end lists what ran and what did
-# not.
+# Runs all tests in one optimized build, with CUDA code on simulated GPUs (default), and where there
+# is a GPU also with nvcc (cuda). Further stages, which run tests again under sanitizers, compile
+# with other compilers or need other software, run by name; tests/README.md has the table. Some
+# stages have several parts, which also run by their own names. `all` leaves out the parts that take
+# hours or download gigabytes. The summary at the end lists what ran and what did not.
 # run.sh [STAGE|PART]...: runs some stages or parts; run.sh all; run.sh --list prints their names
 set -uo pipefail
 cd "$(dirname "$0")/.."
-stages=(default simulated cuda sanitizers clang python machines docs fuzz)
-declare -A parts=([sanitizers]="asan tsan" [clang]="clang tidy" [python]="wheel torch onnx engines triton" [machines]="ranks qemu")
+stages=(default cuda sanitizers clang python machines docs fuzz)
+declare -A parts=([sanitizers]="simulated asan tsan" [clang]="clang tidy" [python]="wheel torch onnx engines triton" [machines]="ranks qemu")
 large=" torch onnx engines triton fuzz "
 all=() todo=()
 for stage in "${stages[@]}"; do
@@ -19,7 +18,10 @@ for stage in "${stages[@]}"; do
   done
 done
 [[ ${1:-} != --list ]] || exit 0
-(($#)) || set -- default simulated
+if ! (($#)); then
+  set -- default
+  [[ ! -e /dev/nvidia0 ]] || set -- default cuda
+fi
 for name; do
   if [[ $name == all ]]; then
     todo+=("${all[@]}")
@@ -75,15 +77,10 @@ venv() {
 }
 
 run_default() {
-  # A build with fewer files, to save time: one CUDA architecture, few sources for nvcc and few unit
-  # tests; the stages cuda and simulated have the others. `cmake --preset default` builds
-  # everything.
-  local gpu=()
-  [[ ! -e /dev/nvidia0 ]] || gpu=(-DTENON_TEST_NVCC=ON "-DTENON_CUDA_PLUGINS=")
   local python=(-DTENON_PYTHON=OFF)
   ! venv python build-ci/venv -r tests/python/requirements.txt || python=(-DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python")
-  step configure cmake --preset ci "${gpu[@]}" "${python[@]}" && step build cmake --build build-ci && tests test build-ci || return
-  command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources" "no nvcc on the PATH"
+  step configure cmake --preset ci "${python[@]}" && step build cmake --build build-ci && tests test build-ci || return
+  command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || skipped "CUDA sources by nvcc" "no nvcc on the PATH"
   [[ -e /dev/nvidia0 ]] || skipped "running on a GPU" "this machine has no GPU"
   grep -oP '^\s*\d+/\d+ Test\s+#\d+: \K\S+(?= .*\*\*\*Skipped)' build-ci/log/test.txt | while read -r name; do echo "skipped by ctest: $name"; done
   if command -v dpkg-shlibdeps >/dev/null; then
@@ -104,15 +101,7 @@ run_asan() {
 }
 
 run_simulated() {
-  # The default stage has compiled the broken plugins, and runs the tests of the command, too, which
-  # start it thousands of times and are four times as slow here.
-  # Set in both cases, because CMake remembers them.
-  local options=(-DTENON_TEST_SKIP= -DTENON_TEST_FAULTS=) elsewhere=()
-  if [[ " ${todo[*]} " == *" default "* && -d build-ci/faults ]]; then
-    options=(-DTENON_TEST_SKIP=cli "-DTENON_TEST_FAULTS=$PWD/build-ci/faults") elsewhere=(-E '^readme_commands$')
-  fi
-  step simulated-configure cmake --preset simulated "${options[@]}" && step simulated-build cmake --build build-simulated &&
-    tests simulated-test build-simulated -L unit "${elsewhere[@]}"
+  step simulated-configure cmake --preset simulated && step simulated-build cmake --build build-simulated && tests simulated-test build-simulated -L unit
 }
 
 run_tsan() {

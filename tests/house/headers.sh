@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # headers.sh COMPILER: every public header compiles on its own, and abi.h also as C11, except those
-# that need CUDA. The old paths of headers, which only include the new ones, compile together. The
-# SDK's headers compile in a copy of the SDK outside of the checkout.
+# that need CUDA. The old paths of headers, which only include the new ones, compile together, and so
+# do those in subfolders of the SDK, which authors do not include, in both orders. The SDK's headers
+# compile in a copy of the SDK outside of the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1
@@ -18,8 +19,9 @@ each_compiles() {  # reads headers
 }
 export -f compiles
 export compiler copy
-sdk=$(cd sdk/include/tenon && find . -name '*.hpp' -not -path ./elementwise/device/cuda.hpp \
-  -not -path './gpu/*')
+sdk=$(cd sdk/include/tenon && ls *.hpp)
+internal=$(cd sdk/include/tenon && find detail elementwise -name '*.hpp' \
+  -not -path elementwise/device/cuda.hpp)
 of_host=$(cd host/include/tenon && find . -name '*.hpp')
 old=()
 for header in $(sort <<<"$of_host"); do
@@ -30,6 +32,8 @@ done
 ((${#old[@]})) || { echo "no headers with old paths were found"; exit 1; }
 host=yes compiles "${old[@]}"
 sed 's#^\./##' <<<"$of_host" | grep -vxF "$(printf '%s\n' "${old[@]}")" | host=yes each_compiles
-sed 's#^\./##' <<<"$sdk" | each_compiles
+each_compiles <<<"$sdk"
+compiles $(sort <<<"$internal")
+compiles $(sort -r <<<"$internal")
 echo '#include <tenon/abi.h>' |
   "$compiler" -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$copy" -x c -
