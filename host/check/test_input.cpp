@@ -58,6 +58,27 @@ TestInputs find_sample(const CheckedOperator& checked, DType shared) {
   return checked.calls.empty() ? search.first() : search.named(checked.calls);
 }
 
+std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared) {
+  auto& types = sample.types;
+  for (std::size_t i = 0; i < types.inputs.size(); ++i) {
+    if (call.info().inputs[declared_input(call.info(), i)].types) continue;
+    if (sample.has_elements(i)) return std::nullopt;
+    types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
+  }
+  for (auto* group : {&types.outputs, &types.states})
+    for (auto& type : *group) type = unknown_type();
+  report_query(describe_sample(call.info(), sample));
+  try {
+    call.infer(types);
+  } catch (const Failure&) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < types.outputs.size(); ++i)
+    if (!is_known(types.outputs[i]) && !call.info().allocates(i)) return std::nullopt;
+  if (!std::all_of(types.states.begin(), types.states.end(), is_known)) return std::nullopt;
+  return sample;
+}
+
 bool is_for_devices(const TestInput& sample) {
   const auto here = [](const tenon_type& type) {
     return !type.present || any_type.has(static_cast<DType>(type.dtype));

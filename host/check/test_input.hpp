@@ -2,6 +2,7 @@
 // does not declare shapes.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tenon/host/attribute_map.hpp>
@@ -11,6 +12,10 @@
 #include "check/samples/parameter_sets.hpp"
 #include "check/samples/refusals.hpp"
 #include "graph/inference/operator_inference.hpp"
+
+namespace tenon {
+class OperatorCall;
+}
 
 namespace tenon::checks {
 
@@ -57,6 +62,9 @@ std::vector<DType> shared_dtypes(const OperatorInfo& info);
 const TestInputs& find_samples(const CheckedOperator& checked, TestInputKind kind);
 /// For an operator that is not in a plugin file; not cached.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);
+/// The sample with another shared dtype; nothing if its elements have the present one, or if
+/// infer() rejects it.
+std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared);
 /// One ordinary sample with that dtype, if any.
 TestInputs find_sample(const CheckedOperator& checked, DType shared);
 

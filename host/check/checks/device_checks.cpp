@@ -156,21 +156,43 @@ class CallVariations {
   Result& result_;
 };
 
+/// Some of the samples with another shared dtype, as far as infer() accepts them.
+TestInputs with_dtype(const CheckedOperator& checked, const TestInputs& samples, DType shared) {
+  TestInputs converted;
+  for (const auto& sample : samples.found) {
+    if (converted.found.size() == max_of_others) break;
+    if (auto other = with_dtype(OperatorCall(checked.op, sample.attributes), sample, shared))
+      converted.found.push_back(std::move(*other));
+  }
+  return converted;
+}
+
+/// Samples of a dtype other than the first. Another search would take most of the check's time.
+TestInputs more_samples(const CheckedOperator& checked, DType first, DType dtype,
+                        TestInputKind kind) {
+  if (checked.calls.empty())
+    if (auto converted = with_dtype(checked, find_samples(checked, first, kind), dtype);
+        !converted.found.empty())
+      return converted;
+  return find_samples(checked, dtype, kind);
+}
+
 /// Calls test(sample) for samples of all kinds in every dtype that the operator supports.
 template <class Test>
 void each_dtype(const CheckedOperator& checked, Result& result, Test&& test) {
-  bool first = true;
+  std::optional<DType> first;
   for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::boolean,
                            DType::u8, DType::i8, DType::i32, DType::i64}) {
     if (!allows(checked.op.info->types, dtype)) continue;
     for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty,
                             TestInputKind::scalar, TestInputKind::large}) {
-      if (kind == TestInputKind::large && !first) continue;
-      const auto& samples = find_samples(checked, dtype, kind);
+      if (kind == TestInputKind::large && first) continue;
+      const auto samples =
+          first ? more_samples(checked, *first, dtype, kind) : find_samples(checked, dtype, kind);
       result.refusals.add(samples.refusals);
       const auto max_samples = kind == TestInputKind::large ? max_large
-                               : first                      ? max_of_first_dtype
-                                                            : max_of_others;
+                               : first                      ? max_of_others
+                                                            : max_of_first_dtype;
       for (std::size_t i = 0;
            i < std::min(max_samples, samples.found.size()) && result.fault.empty(); ++i) {
         if (!is_for_devices(samples.found[i])) continue;
@@ -178,7 +200,7 @@ void each_dtype(const CheckedOperator& checked, Result& result, Test&& test) {
         test(samples.found[i]);
       }
     }
-    first = false;
+    if (!first) first = dtype;
   }
 }
 

@@ -27,26 +27,6 @@ void fill_with_sixteenths(const Tensor& tensor, std::uint64_t seed) {
   });
 }
 
-/// The sample with another shared dtype; nothing if infer() rejects it.
-std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared) {
-  auto& types = sample.types;
-  for (std::size_t i = 0; i < types.inputs.size(); ++i)
-    if (!call.info().inputs[declared_input(call.info(), i)].types)
-      types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
-  for (auto* group : {&types.outputs, &types.states})
-    for (auto& type : *group) type = unknown_type();
-  report_query(describe_sample(call.info(), sample));
-  try {
-    call.infer(types);
-  } catch (const Failure&) {
-    return std::nullopt;
-  }
-  for (std::size_t i = 0; i < types.outputs.size(); ++i)
-    if (!is_known(types.outputs[i]) && !call.info().allocates(i)) return std::nullopt;
-  if (!std::all_of(types.states.begin(), types.states.end(), is_known)) return std::nullopt;
-  return sample;
-}
-
 /// Nothing if the kernel rejects the elements.
 std::optional<std::vector<Tensor>> outputs_with(const CheckedOperator& checked,
                                                 const OperatorCall& call, const TestInput& sample) {
