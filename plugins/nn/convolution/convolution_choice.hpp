@@ -203,6 +203,12 @@ constexpr bool prefers_training(std::int64_t filters, std::int64_t columns) {
   return is_narrow(columns) || filters <= 16;
 }
 
+/// Whether a chunk reads the weights in the layout of an earlier one, so that they are reordered
+/// once. `slow`: oneDNN has only unoptimized code.
+constexpr bool shares_weights(bool slow_if_shared, bool slow_otherwise) {
+  return !slow_if_shared || slow_otherwise;
+}
+
 inline constexpr std::int64_t max_small_filters = 16;
 
 inline constexpr StepRow step[] = {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "convolution_choice.hpp"
 #include "convolution_step.hpp"
 #include "onednn/layout.hpp"
 #include "shared/window_partition.hpp"
@@ -97,7 +98,7 @@ class ConvolutionPass {
     auto layout = layout_index(step.weights());
     for (std::size_t i = 0; i < layouts_.size() && layout == layouts_.size(); ++i) {
       ConvolutionPrimitive sharing = make(chunk, layouts_[i].desc);
-      if (sharing.slow() && !step.slow()) continue;
+      if (!convolution_choice::shares_weights(sharing.slow(), step.slow())) continue;
       step = std::move(sharing);
       layout = i;
     }
