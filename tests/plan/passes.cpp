@@ -265,3 +265,20 @@ TEST_CASE("plans: a backward step lists the gradients of connected inputs") {
     CHECK(step->outputs.size() == (connected ? 2 : 1));
   }
 }
+
+TEST_CASE(
+    "passes: values of a fused group share the scratch slots of those that are not read again") {
+  ApplicationHost host;
+  host.add<probes::Plus>("plus");
+  Graph graph(host);
+  const auto x = graph.input("x", tenon::f32, {1 << 18});
+  const auto first = graph.add("plus", {x, x}), second = graph.add("plus", {x, x});
+  const auto both = graph.add("plus", {first, second});  // in place of one of them
+  const auto third = graph.add("plus", {x, x});          // in the slot of the other one
+  graph.output("y", graph.add("plus", {both, third}));
+  Planned(graph).up_to("elementwise fusion", [](tenon::PlanDraft& draft) {
+    REQUIRE(draft.graph().groups.size() == 1);
+    CHECK(draft.graph().groups[0].nodes.size() == 5);
+    CHECK(draft.graph().groups[0].scratch_slots == 2);
+  });
+}
