@@ -225,7 +225,9 @@ inline constexpr StepRow step[] = {
      [](const StepProblem& problem) {
        return !problem.implementation.empty() && !problem.implementation.starts_with("ref");
      },
-     "no tensor is reordered", "different summation order"},
+     "0.25 (3x3, 32 groups of 2 filters) to 1.0 (more than 16 filters, no groups) of the time in "
+     "oneDNN's own layout (Xeon with AMX)",
+     "different summation order"},
     {StepAlgorithm::blocked, "oneDNN, its own layout", "otherwise",
      [](const StepProblem&) { return true; }, "", "identical"},
 };
@@ -243,9 +245,14 @@ inline constexpr Im2colRow im2col[] = {
      [](const Im2colProblem& problem) {
        return problem.forward && !problem.packed && !problem.output_last && problem.rows < 64;
      },
-     "weights are read once", "FMA"},
+     "0.8 (16 positions, 3x3, 512 filters) to 2.3 (1 position, 1x1, 64 filters) of FMA's time "
+     "(Xeon with AMX)",
+     "FMA"},
     {Im2colAlgorithm::fma, "FMA", "fewer than 64 rows",
-     [](const Im2colProblem& problem) { return problem.rows < 64; }, "no bf16x3 split", "FMA"},
+     [](const Im2colProblem& problem) { return problem.rows < 64; },
+     "0.8 (36 positions, 3x3, gradient of data) to 1.6 (32 positions, 1x1, constant weights) of "
+     "the bf16x3 split's time, 1.0 below 32 rows (Xeon with AMX)",
+     "FMA"},
     {Im2colAlgorithm::f32, "as products of float32", "otherwise",
      [](const Im2colProblem&) { return true; }, "", "as for matrix products"},
 };

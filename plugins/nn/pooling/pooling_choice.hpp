@@ -48,7 +48,9 @@ inline constexpr PoolingChunkRow pooling_chunk_choices[] = {
      [](const PoolingChunkProblem& problem) {
        return problem.channels_last && problem.elements > 1 << 18;
      },
-     "not recorded", "identical"},
+     "0.6 (1 sample, 224 x 224) to 2.3 (2 samples, 28 x 28) of whole samples' time with two "
+     "threads, 1.0 to 1.9 with one (Xeon with AMX)",
+     "identical"},
     {PoolingChunks::samples, "whole samples", "otherwise",
      [](const PoolingChunkProblem&) { return true; }, "", "identical"},
 };
