@@ -156,8 +156,8 @@ struct Mod : tenon::Elementwise {
       const T rest = remainder_of(left, right);
       const T none =
           where(right < T(0), T(-T(0)), T(0));  // a zero remainder also has the sign of right
-      const T moved =
-          where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), T(rest + right), rest));
+      const T sum = wrapping(rest, right, [](auto l, auto r) { return l + r; });
+      const T moved = where(rest == T(0), none, where((rest < T(0)) != (right < T(0)), sum, rest));
       return where(truncate, rest, moved);
     }
   }
