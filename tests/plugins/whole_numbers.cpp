@@ -28,8 +28,8 @@ void check_division() {
   CHECK(values<T>("mod", {7, 9, 0, high, low, 5}, {2, 3, 4, 1, 1, 0}) == Values{1, 0, 0, 0, 0, 0});
   if constexpr (std::is_signed_v<T>) {
     CHECK(values<T>("int_divide", {-7, 7, -7, low}, {2, -2, -2, minus}) == Values{-3, -3, 3, low});
-    CHECK(values<T>("mod", {-7, 7, -7, low, low}, {2, -2, -2, minus, 0}) ==
-          Values{1, -1, -1, 0, 0});
+    CHECK(values<T>("mod", {-7, 7, -7, low, low, -7}, {2, -2, -2, minus, 0, low}) ==
+          Values{1, -1, -1, 0, 0, -7});
     CHECK(values<T>("mod", {-7, 7, -7, low}, {2, -2, -2, minus}, {{"fmod", true}}) ==
           Values{-1, 1, -1, 0});
   }
