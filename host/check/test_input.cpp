@@ -60,11 +60,9 @@ TestInputs find_sample(const CheckedOperator& checked, DType shared) {
 
 std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared) {
   auto& types = sample.types;
-  for (std::size_t i = 0; i < types.inputs.size(); ++i) {
-    if (call.info().inputs[declared_input(call.info(), i)].types) continue;
-    if (sample.has_elements(i)) return std::nullopt;
-    types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
-  }
+  for (std::size_t i = 0; i < types.inputs.size(); ++i)
+    if (!call.info().inputs[declared_input(call.info(), i)].types)
+      types.inputs[i].dtype = static_cast<std::uint8_t>(shared);
   for (auto* group : {&types.outputs, &types.states})
     for (auto& type : *group) type = unknown_type();
   report_query(describe_sample(call.info(), sample));

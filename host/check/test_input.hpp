@@ -62,8 +62,7 @@ std::vector<DType> shared_dtypes(const OperatorInfo& info);
 const TestInputs& find_samples(const CheckedOperator& checked, TestInputKind kind);
 /// For an operator that is not in a plugin file; not cached.
 TestInputs find_samples(const LoadedOperator& op, TestInputKind kind);
-/// The sample with another shared dtype; nothing if its elements have the present one, or if
-/// infer() rejects it.
+/// The sample with another shared dtype; nothing if infer() rejects it.
 std::optional<TestInput> with_dtype(const OperatorCall& call, TestInput sample, DType shared);
 /// One ordinary sample with that dtype, if any.
 TestInputs find_sample(const CheckedOperator& checked, DType shared);
