@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # headers.sh COMPILER: every public header compiles on its own, and abi.h also as C11, except those
-# that need CUDA. The old paths of headers, which only include the new ones, compile together, and so
-# do those in subfolders of the SDK, which authors do not include, in both orders. The SDK's headers
-# compile in a copy of the SDK outside of the checkout.
+# that need CUDA. The old paths of headers, which only include the new ones, compile together, and
+# so do those in subfolders of the SDK, which authors do not include, in both orders. The SDK's
+# headers compile in a copy of the SDK outside of the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1

@@ -56,7 +56,7 @@ Need need_of(const Plan& plan, const Arenas& present, const Destinations& destin
   return need;
 }
 
-// Returns the arena that its GPU has no memory for; null if there is none.
+// Returns an arena that does not fit into the free memory of its GPU, or null.
 const DeviceArena* arena_without_memory(const Plan& plan, const Arenas& present, bool spare) {
   for (const auto& arena : plan.memory.arenas) {
     const auto bytes = arena.placement.bytes,
