@@ -39,12 +39,15 @@
 #define OUTPUT "\xa4" T4 "name" T1 "y" T3 "doc" T0 T6 "hidden" NO T5 "count" NOTHING
 /* One input x, one output y, float32. NAME, DOC, VERSION and KERNELS_ELSEWHERE are CBOR, too. */
 /* clang-format off */
-#define MANIFEST(NAME, DOC, VERSION, KERNELS_ELSEWHERE) MANIFEST_WITH(EMPTY, NAME, DOC, VERSION, KERNELS_ELSEWHERE)
-#define MANIFEST_WITH(PARAMS, NAME, DOC, VERSION, KERNELS_ELSEWHERE)                                                    \
-  "\xb5" T5 "tenon" ONE T4 "name" NAME T3 "doc" DOC T7 "version" VERSION T7 "aliases" EMPTY                             \
-  T5 "types" LIST_OF_1 T7 "float32" T6 "inputs" LIST_OF_1 INPUT T7 "outputs" LIST_OF_1 OUTPUT T6 "states" EMPTY         \
-  T6 "params" PARAMS T7 "inplace" EMPTY T16 "backward_inplace" EMPTY T14 "backward_reads" NOTHING                       \
-  T11 "accumulates" NO T7 "strides" NO T6 "random" NO T11 "elementwise" NO T17 "kernels_elsewhere" KERNELS_ELSEWHERE    \
+#define MANIFEST(NAME, DOC, VERSION, KERNELS_ELSEWHERE) \
+  MANIFEST_WITH(EMPTY, NAME, DOC, VERSION, KERNELS_ELSEWHERE)
+#define MANIFEST_WITH(PARAMS, NAME, DOC, VERSION, KERNELS_ELSEWHERE)                        \
+  "\xb5" T5 "tenon" ONE T4 "name" NAME T3 "doc" DOC T7 "version" VERSION T7 "aliases" EMPTY \
+  T5 "types" LIST_OF_1 T7 "float32" T6 "inputs" LIST_OF_1 INPUT                             \
+  T7 "outputs" LIST_OF_1 OUTPUT T6 "states" EMPTY T6 "params" PARAMS T7 "inplace" EMPTY     \
+  T16 "backward_inplace" EMPTY T14 "backward_reads" NOTHING T11 "accumulates" NO            \
+  T7 "strides" NO T6 "random" NO T11 "elementwise" NO                                       \
+  T17 "kernels_elsewhere" KERNELS_ELSEWHERE                                                 \
   T9 "functions" LIST_OF_1 T7 "forward" T7 "renamed" EMPTY T5 "added" EMPTY
 /* clang-format on */
 

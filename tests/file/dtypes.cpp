@@ -71,9 +71,9 @@ TEST_CASE(
   CHECK(json.find(R"("18446744073709551615")") != std::string::npos);
   CHECK(json.find("[[1.0, -0.0]]") != std::string::npos);
   check_same(Graph::from_json(host, json));
-  const auto mixed = Graph::from_json(
-      host,
-      R"({"tenon": 1, "constants": {"c": {"dtype": "complex64", "shape": [2], "values": [3, [0, -1]]}}})");
+  const auto mixed = Graph::from_json(host,
+                                      R"({"tenon": 1,
+          "constants": {"c": {"dtype": "complex64", "shape": [2], "values": [3, [0, -1]]}}})");
   CHECK(same_bits(mixed.tensor(mixed.find("c")),
                   Tensor::from<Complex<float>>({{3, 0}, {0, -1}}, {2})));
   for (const auto& refusal : {

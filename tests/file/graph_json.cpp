@@ -46,11 +46,10 @@ TEST_CASE("a text in canonical form is written back character by character") {
 TEST_CASE("a node without inputs, after one with an omitted last input") {
   JsonHost host;
   host.add<probes::Seven>();
-  const auto text = canonical(
-      host,
-      with_nodes(
-          R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2, "no_bias": true}},
-                                                  {"name": "seven", "op": "seven", "inputs": []})"));
+  const auto text =
+      canonical(host, with_nodes(R"({"name": "a", "op": "fully_connected", "inputs": ["x"],
+                                     "attrs": {"num_hidden": 2, "no_bias": true}},
+                                    {"name": "seven", "op": "seven", "inputs": []})"));
   CHECK(text.find(R"("name": "seven", "op": "app.seven", "inputs": [])") != std::string::npos);
 }
 
@@ -86,11 +85,13 @@ TEST_CASE("the README's example") {
   write_npy(folder / "bias.npy", Tensor::from<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {10}));
   const auto graph = Graph::from_json(host, R"({"tenon": 1,
      "inputs":    {"image": {"dtype": "float32", "shape": [-1, 64]}},
-     "variables": {"fc1_weight": {"init": "xavier"}, "bias": {"dtype": "float32", "shape": [10], "npy": "bias.npy"}},
+     "variables": {"fc1_weight": {"init": "xavier"},
+                   "bias": {"dtype": "float32", "shape": [10], "npy": "bias.npy"}},
      "nodes": [
        {"name": "fc1", "op": "fully_connected", "inputs": ["image"], "attrs": {"num_hidden": 64}},
        {"name": "act", "op": "quadratic", "inputs": ["fc1"], "attrs": {"a": 0.5, "b": 1}},
-       {"name": "fc2", "op": "fully_connected", "inputs": {"data": "act", "bias": "bias"}, "attrs": {"num_hidden": 10}, "device": "cpu"}],
+       {"name": "fc2", "op": "fully_connected", "inputs": {"data": "act", "bias": "bias"},
+        "attrs": {"num_hidden": 10}, "device": "cpu"}],
      "outputs": {"scores": "fc2"}})",
                                       folder.path());
   CHECK(graph.shape(graph.find("fc1_weight")) == Shape{64, 64});
@@ -166,7 +167,8 @@ TEST_CASE("faults in a text, with positions") {
        ""},
       {R"({"tenon": 1, "variables": {"v": {"init": {"normal": [1]}}}})", 4,
        "graph.json:1:42: \"normal\" needs two numbers but has 1", ""},
-      {R"({"tenon": 1, "variables": {"v": {"dtype": "float16", "shape": [2], "init": {"value": 1e6}}}})",
+      {R"({"tenon": 1, "variables": {"v": {"dtype": "float16", "shape": [2], )"
+       R"("init": {"value": 1e6}}}})",
        2, "graph.json:1:28: the initial value of 'v' is 1000000, which does not fit float16", ""},
       {R"({"tenon": 1, "variables": {"v": {"init": {"uniform": [2, 1]}}}})", 2,
        "graph.json:1:28: the init of 'v' is uniform from 2 to 1 but needs two finite numbers, the "
@@ -228,8 +230,8 @@ TEST_CASE("faults in a text, with positions") {
        "graph.json:1:132: two nodes are named 'a'; the other one is at graph.json:1:81", ""},
       {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4,
        "graph.json:1:81: there is already something named 'x'", ""},
-      {with_nodes(
-           R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, {"name": "b", "op": "cosine", "inputs": ["a"]},
+      {with_nodes(R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, )"
+                  R"({"name": "b", "op": "cosine", "inputs": ["a"]},
         {"name": "c", "op": "cosine", "inputs": ["b:0"]})"),
        4, "graph.json:1:81: the nodes form a cycle: 'a' reads 'c' reads 'b' reads 'a'", ""},
       {with_nodes(a, "a:2"), 2, "graph.json:1:150: 'a:2': node 'a' has 1 output", ""},
@@ -273,11 +275,14 @@ TEST_CASE("sparse tensors in a text: faults with positions") {
        "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),
        "1:96: an element is a number but must be a 64-bit integer"},
-      {csr(R"("shape": [2, 2], "values": [1], "columns": [4294967296], "row_starts": [0, 1, 1], "index_dtype": "int32")"),
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [4294967296], )"
+           R"("row_starts": [0, 1, 1], "index_dtype": "int32")"),
        "1:96: the element 4294967296 does not fit int32"},
-      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "index_dtype": "int8")"),
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], )"
+           R"("row_starts": [0, 1, 1], "index_dtype": "int8")"),
        "1:140: the index_dtype of constant 'c' is int8 but must be int32 or int64"},
-      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 1, 1], "row_ids": [0])"),
+      {csr(R"("shape": [2, 2], "values": [1], "columns": [0], )"
+           R"("row_starts": [0, 1, 1], "row_ids": [0])"),
        "1:136: constant 'c' has 'row_ids', which does not apply to csr values"},
       {csr(R"("shape": [9223372036854775807, 1], "values": [], "columns": [], "row_starts": [0])"),
        "1:33: constant 'c': a tensor of float32 [9223372036854775807, 1] has more bytes than can "

@@ -33,11 +33,11 @@ struct FilterHost : ApplicationHost {
   FilterHost() { add<Filter>("filter"); }
 
   Graph graph(const std::string& attrs) {
-    return Graph::from_json(
-        *this,
-        R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "f", "op": )"
-        R"("filter", "inputs": ["x"], "attrs": {)" +
-            attrs + R"(}}], "outputs": {"y": "f"}})");
+    return Graph::from_json(*this,
+                            R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+            "nodes": [{"name": "f", "op": )"
+                            R"("filter", "inputs": ["x"], "attrs": {)" +
+                                attrs + R"(}}], "outputs": {"y": "f"}})");
   }
   /// The file's values after a round trip through both formats.
   std::string attributes(const std::string& attrs) {

@@ -124,8 +124,8 @@ void write_lists(const fs::path& folder) {
 void write_pack(const fs::path& folder) {
   const BuiltMember graph{"graph.tenon", "a graph"};
   const auto list_with = [&](const std::string& hash) {
-    const std::string text =
-        R"({"tenon_pack": 1, "made_by": "a test", "plugins": [], "members": [{"name": "graph.tenon", "size": 7, "sha256": ")";
+    const std::string text = R"({"tenon_pack": 1, "made_by": "a test", "plugins": [], )"
+                             R"("members": [{"name": "graph.tenon", "size": 7, "sha256": ")";
     return BuiltMember{"pack.json", text + hash + "\"}]}"};
   };
   tenon::Sha256 right;

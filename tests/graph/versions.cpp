@@ -246,7 +246,8 @@ TEST_CASE(
   host.add<Line3<2>>("line");
   const auto text = [](const char* parameters) {
     return std::string(
-               R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "n", "op": "line", "inputs": ["x"],
+               R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+                   "nodes": [{"name": "n", "op": "line", "inputs": ["x"],
       "attrs": {)") +
            parameters + R"(}}], "outputs": {"y": "n"}})";
   };

@@ -37,12 +37,14 @@ void same_in_workers(const Work& work) {
 }
 
 const char* const network = R"({"tenon": 1,
- "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]},
+            "label": {"dtype": "uint8", "shape": [-1]}},
  "nodes": [
    {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
    {"name": "scaled", "op": "quadratic", "inputs": ["pixels"], "attrs": {"b": 0.0625}},
    {"name": "shaped", "op": "reshape", "inputs": ["scaled"], "attrs": {"shape": [-1, 1, 8, 8]}},
-   {"name": "conv", "op": "convolution", "inputs": ["shaped"], "attrs": {"num_filter": 4, "kernel": [3, 3]}},
+   {"name": "conv", "op": "convolution", "inputs": ["shaped"],
+    "attrs": {"num_filter": 4, "kernel": [3, 3]}},
    {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
    {"name": "flat", "op": "reshape", "inputs": ["norm"], "attrs": {"shape": [-1, 144]}},
    {"name": "fc1", "op": "fully_connected", "inputs": ["flat"], "attrs": {"num_hidden": 256}},

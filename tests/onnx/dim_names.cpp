@@ -66,7 +66,8 @@ TEST_CASE("dimension names: placeholders may differ in size, in every file forma
     auto graph = tenon::onnx::load(on.host, path);
     graph.save(on.folder / "m.tenon");
     const auto json = fmt::format(
-        R"({{"tenon": 1, "inputs": {{"x": {{"dtype": "float32", "shape": ["{0}", 3, "{0}", "side"]}}}},
+        R"({{"tenon": 1,
+            "inputs": {{"x": {{"dtype": "float32", "shape": ["{0}", 3, "{0}", "side"]}}}},
             "nodes": [{{"name": "r", "op": "relu", "inputs": ["x"]}}], "outputs": {{"y": "r"}}}})",
         name);
     for (const auto& one : {graph, tenon::Graph::load(on.host, on.folder / "m.tenon"),

@@ -17,31 +17,44 @@ using tenon::Tensor;
 using Texts = std::vector<std::string>;
 
 const char* const doubled =
-    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "w": {"dtype": "float32", "shape": [2]}},
-  "nodes": [{"op": "add", "name": "relu", "inputs": ["x", "x"]}, {"op": "mul", "name": "m", "inputs": ["relu", "w"]}], "outputs": {"y": "m"}})";
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                               "w": {"dtype": "float32", "shape": [2]}},
+  "nodes": [{"op": "add", "name": "relu", "inputs": ["x", "x"]},
+            {"op": "mul", "name": "m", "inputs": ["relu", "w"]}], "outputs": {"y": "m"}})";
 const char* const same =
-    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "w": {"dtype": "float32", "shape": [2]}},
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                               "w": {"dtype": "float32", "shape": [2]}},
   "nodes": [], "outputs": {"y": "x"}})";
 const char* const first_row =
-    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "w": {"dtype": "float32", "shape": [2]}},
-  "nodes": [{"op": "slice", "name": "s", "inputs": ["x"], "attrs": {"axes": [0], "begin": [0], "end": [1]}}], "outputs": {"y": "s"}})";
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                               "w": {"dtype": "float32", "shape": [2]}},
+  "nodes": [{"op": "slice", "name": "s", "inputs": ["x"],
+             "attrs": {"axes": [0], "begin": [0], "end": [1]}}], "outputs": {"y": "s"}})";
 const char* const small =
-    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "n": {"dtype": "float32", "shape": []}},
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                               "n": {"dtype": "float32", "shape": []}},
   "nodes": [{"op": "less", "name": "l", "inputs": ["n", "limit"]}],
-  "constants": {"limit": {"dtype": "float32", "shape": [1], "values": [3]}}, "outputs": {"y": "l"}})";
+  "constants": {"limit": {"dtype": "float32", "shape": [1], "values": [3]}},
+  "outputs": {"y": "l"}})";
 const char* const next =
-    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "n": {"dtype": "float32", "shape": []}},
-  "nodes": [{"op": "add", "name": "a", "inputs": ["x", "x"]}, {"op": "quadratic", "name": "q", "inputs": ["n"], "attrs": {"b": 1, "c": 1}}],
+    R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                               "n": {"dtype": "float32", "shape": []}},
+  "nodes": [{"op": "add", "name": "a", "inputs": ["x", "x"]},
+            {"op": "quadratic", "name": "q", "inputs": ["n"], "attrs": {"b": 1, "c": 1}}],
   "outputs": {"x": "a", "n": "q"}})";
 const char* const longer =
-    R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": []}, "c": {"dtype": "bool", "shape": []},
+    R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": []},
+                               "c": {"dtype": "bool", "shape": []},
   "v": {"dtype": "float32", "shape": [-1]}, "w": {"dtype": "float32", "shape": [2]}},
-  "nodes": [{"op": "concat", "name": "v2", "inputs": ["v", "w"], "attrs": {"axis": 0}}, {"op": "sum", "name": "s", "inputs": ["v2"]}],
+  "nodes": [{"op": "concat", "name": "v2", "inputs": ["v", "w"], "attrs": {"axis": 0}},
+            {"op": "sum", "name": "s", "inputs": ["v2"]}],
   "outputs": {"c": "c", "v": "v2", "s": "s"}})";
 const char* const steps =
-    R"({"tenon": 1, "inputs": {"h": {"dtype": "float32", "shape": [2]}, "r": {"dtype": "float32", "shape": [2]},
+    R"({"tenon": 1, "inputs": {"h": {"dtype": "float32", "shape": [2]},
+                               "r": {"dtype": "float32", "shape": [2]},
   "w": {"dtype": "float32", "shape": [2]}},
-  "nodes": [{"op": "mul", "name": "m", "inputs": ["h", "w"]}, {"op": "add", "name": "a", "inputs": ["m", "r"]}], "outputs": {"h": "a", "o": "a"}})";
+  "nodes": [{"op": "mul", "name": "m", "inputs": ["h", "w"]},
+            {"op": "add", "name": "a", "inputs": ["m", "r"]}], "outputs": {"h": "a", "o": "a"}})";
 
 struct FlowExportHost : ExportHost {
   /// Exports the graph as nodes of these types, imports it from its nodes, and runs it with these
@@ -88,7 +101,8 @@ TEST_CASE("export If: a branch that cannot run fails in the file, too, only if i
   FlowExportHost on;
   const char* const failing =
       R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
-    "nodes": [{"op": "tenon.fail", "name": "f", "attrs": {"message": "no such row"}}], "outputs": {"y": "f"}})";
+    "nodes": [{"op": "tenon.fail", "name": "f", "attrs": {"message": "no such row"}}],
+    "outputs": {"y": "f"}})";
   const char* const product =
       R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}, "w": {"dtype": "float32"}},
     "nodes": [{"op": "matmul", "name": "p", "inputs": ["x", "w"]}], "outputs": {"y": "p"}})";

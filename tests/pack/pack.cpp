@@ -397,10 +397,12 @@ TEST_CASE(
   tenon::Host workers(isolated);
   workers.add_plugins(built("plugins"));
   for (const auto* folder : {"a", "b", "d", "e"}) workers.add_plugins(on.folder / folder);
-  auto which = tenon::Graph::from_json(
-      workers,
-      R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}, "m": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "a", "op": "which_kernel", "inputs": ["x"]}, {"name": "c", "op": "swiglu", "inputs": ["m"], "attrs": {"hidden": 2}}],
+  auto which =
+      tenon::Graph::from_json(workers,
+                              R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]},
+                                 "m": {"dtype": "float32", "shape": [-1, 2]}},
+    "nodes": [{"name": "a", "op": "which_kernel", "inputs": ["x"]},
+              {"name": "c", "op": "swiglu", "inputs": ["m"], "attrs": {"hidden": 2}}],
     "outputs": {"y": "a", "z": "c"}})");
   CHECK(names_in(which) == std::vector<std::string>{"graph.tenon", "plugins/composed.so",
                                                     "plugins/more.so", "plugins/which.so"});

@@ -150,7 +150,8 @@ TEST_CASE(
     "onnx mappings: a manifest with an invalid mapping is refused with the fault and its path") {
   auto manifest = sound_manifest();
   const auto form = Json::parse(
-      R"({"domain": "", "type": "Grow", "since": 7, "until": 12, "attributes": [["size", "size"]]})");
+      R"({"domain": "", "type": "Grow", "since": 7, "until": 12,
+          "attributes": [["size", "size"]]})");
   manifest["onnx"] = Json::array({form});
   const auto info = read(manifest);
   REQUIRE(info.onnx.size() == 1);

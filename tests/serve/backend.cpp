@@ -114,7 +114,8 @@ TEST_CASE(
   CHECK(requests[3].error.ends_with("needs more than can be addressed"));
 
   Model doubled(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]}, {"name": "a", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}}],
+    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]},
+              {"name": "a", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}}],
     "outputs": {"z": "b", "y": "a"}})",
                 config());
   REQUIRE(doubled.error == "");
@@ -126,7 +127,8 @@ TEST_CASE(
   CHECK(doubled.instance.batches.empty());
 
   Model different(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]}, {"name": "a", "op": "unique", "inputs": ["x"], "attrs": {"axis": [0]}}],
+    "nodes": [{"name": "b", "op": "neg", "inputs": ["x"]},
+              {"name": "a", "op": "unique", "inputs": ["x"], "attrs": {"axis": [0]}}],
     "outputs": {"z": "b", "y": "a"}})",
                   config());
   REQUIRE(different.error == "");
@@ -162,7 +164,8 @@ TEST_CASE(
     "computed") {
   const auto* const graph = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
     "w": {"dtype": "float32", "shape": [-1, 2]}, "unused": {"dtype": "float32", "shape": [-1]}},
-    "nodes": [{"name": "a", "op": "add", "inputs": ["x", "w"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
+    "nodes": [{"name": "a", "op": "add", "inputs": ["x", "w"]},
+              {"name": "b", "op": "neg", "inputs": ["x"]}],
     "outputs": {"y": "a", "z": "b"}})";
   const std::string tensor = R"(", "data_type": "TYPE_FP32", "dims": [2]})";
   const auto both = R"({"max_batch_size": 8, "input": [{"name": "x)" + tensor + R"(, {"name": "w)" +
@@ -204,7 +207,8 @@ TEST_CASE(
       R"({"tenon": 1, "inputs": {"i": {"dtype": "int64", "shape": [-1]}},
     "constants": {"table": {"dtype": "float32", "values": [[1, 2], [3, 4]]}},
     "nodes": [{"name": "a", "op": "take_rows", "inputs": ["table", "i"]}], "outputs": {"y": "a"}})",
-      R"({"max_batch_size": 8, "input": [{"name": "i", "data_type": "TYPE_INT64", "dims": [1], "reshape": {}}],
+      R"({"max_batch_size": 8, "input": [{"name": "i", "data_type": "TYPE_INT64", "dims": [1],
+                                           "reshape": {}}],
     "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})");
   REQUIRE(model.error == "");
   std::vector<ServerRequest> requests(3);

@@ -36,12 +36,11 @@ TEST_CASE("config: a configuration is completed and keeps its settings") {
     return text.find(words) != std::string::npos;
   };
   auto text = completed(squares, R"({"name": "net"})");
-  check_says(
-      text,
-      {R"("max_batch_size":64)", R"("dynamic_batching":{})",
-       R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
-       R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
-       R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},{"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"});
+  check_says(text, {R"("max_batch_size":64)", R"("dynamic_batching":{})",
+                    R"("instance_group":[{"count":1,"kind":"KIND_CPU"}])", R"("name":"net")",
+                    R"("input":[{"data_type":"TYPE_FP32","dims":[2],"name":"x"}])",
+                    R"("output":[{"data_type":"TYPE_FP32","dims":[2],"name":"y"},)"
+                    R"({"data_type":"TYPE_FP32","dims":[2],"name":"z"}])"});
   text =
       completed(squares, R"({"max_batch_size": 5, "dynamic_batching": {"preferred_batch_size": [4]},
     "instance_group": [{"kind": "KIND_CPU", "count": 3}]})");
@@ -99,7 +98,8 @@ TEST_CASE(
     "config: sparse outputs are converted to dense, and the graph's warnings are in the server's "
     "log with the model's name") {
   Model model(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "a", "op": "cast_storage", "inputs": ["x"], "attrs": {"storage": "csr"}}, {"name": "b", "op": "softmax", "inputs": ["a"]}],
+    "nodes": [{"name": "a", "op": "cast_storage", "inputs": ["x"], "attrs": {"storage": "csr"}},
+              {"name": "b", "op": "softmax", "inputs": ["a"]}],
     "outputs": {"y": "a", "z": "b"}})",
               "{}", true);
   REQUIRE(model.error == "");
@@ -129,11 +129,13 @@ TEST_CASE("config: models that are refused") {
       {"{}", "config.pbtxt lacks the graph's input 'x'"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}]})",
        "config.pbtxt lacks the graph's output 'y'"},
-      {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "v"}],
+      {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]},
+                                          {"name": "v"}],
          "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}]})",
        "config.pbtxt lists an input 'v' that the graph's outputs do not need"},
       {R"({"max_batch_size": 8, "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [2]}],
-         "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]}, {"name": "z", "data_type": "TYPE_FP16", "dims": [2]}]})",
+         "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [2]},
+                    {"name": "z", "data_type": "TYPE_FP16", "dims": [2]}]})",
        "config.pbtxt declares output 'z' as TYPE_FP16 but the graph's is TYPE_FP32"},
       {R"({"output": [{"name": "q"}]})", "the graph has no output 'q'"},
       {config(parameter("isolte", "true")), "unknown parameter 'isolte'; did you mean isolate?"},
@@ -168,7 +170,8 @@ TEST_CASE("config: models that are refused") {
              {"config.pbtxt lacks the graph's input 'x'", "tenon triton"});
   CHECK(model.error_while({}, "[]", true).find("type_error") != std::string::npos);
   const Model summed(R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-    "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}}, {"name": "z", "op": "neg", "inputs": ["x"]}],
+    "nodes": [{"name": "y", "op": "sum", "inputs": ["x"], "attrs": {"axis": [0]}},
+              {"name": "z", "op": "neg", "inputs": ["x"]}],
     "outputs": {"y": "y", "z": "z"}})",
                      config());
   check_says(summed.error, {"config.pbtxt declares output 'y' with shape [-1, 2]"});

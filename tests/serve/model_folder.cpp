@@ -125,7 +125,8 @@ TEST_CASE("model folder: the signature of a graph, and graphs that cannot be ser
         tenon::Graph::from_json(
             host, R"({"tenon": 1, "inputs": {)" + inputs +
                       R"(}, "constants": {"c": {"dtype": "float32", "values": [[1, 2]]}},
-      "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]}, {"name": "b", "op": "neg", "inputs": ["c"]}], "outputs": {)" +
+      "nodes": [{"name": "a", "op": "neg", "inputs": ["x"]},
+                {"name": "b", "op": "neg", "inputs": ["c"]}], "outputs": {)" +
                       output + "}}"),
         names);
   };

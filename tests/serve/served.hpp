@@ -145,14 +145,16 @@ inline Floats floats(const ServerRequest& from, const std::string& name = "y") {
 
 inline const char* const squares =
     R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
-  "nodes": [{"name": "a", "op": "square", "inputs": ["x"]}, {"name": "b", "op": "neg", "inputs": ["x"]}],
+  "nodes": [{"name": "a", "op": "square", "inputs": ["x"]},
+            {"name": "b", "op": "neg", "inputs": ["x"]}],
   "outputs": {"y": "a", "z": "b"}})";
 
 inline std::string config(const std::string& more = R"("max_batch_size": 8)",
                           const std::string& type = "TYPE_FP32", const std::string& dims = "[2]") {
   return R"({"name": "net", "backend": "tenon", "input": [{"name": "x", "data_type": ")" + type +
          R"(", "dims": )" + dims +
-         R"(}], "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": ["2"]}, {"name": "z", "data_type": "TYPE_FP32", "dims": [2]}], )" +
+         R"(}], "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": ["2"]}, )"
+         R"({"name": "z", "data_type": "TYPE_FP32", "dims": [2]}], )" +
          more + "}";
 }
 

@@ -47,7 +47,8 @@ inline tenon::NamedTensors digits(std::int64_t begin, std::int64_t end) {
 
 /// Two layers with dropout in between: random numbers in every step.
 inline const std::string mlp_json = R"({"tenon": 1,
- "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]},
+            "label": {"dtype": "uint8", "shape": [-1]}},
  "nodes": [
    {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
    {"name": "scaled", "op": "quadratic", "inputs": ["pixels"], "attrs": {"b": 0.0625}},
@@ -60,14 +61,17 @@ inline const std::string mlp_json = R"({"tenon": 1,
 
 /// A convolution with batch normalization: states that training changes.
 inline const std::string convnet_json = R"({"tenon": 1,
- "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
+ "inputs": {"image": {"dtype": "uint8", "shape": [-1, 64]},
+            "label": {"dtype": "uint8", "shape": [-1]}},
  "nodes": [
    {"name": "pixels", "op": "cast", "inputs": ["image"], "attrs": {"dtype": "float32"}},
    {"name": "square", "op": "reshape", "inputs": ["pixels"], "attrs": {"shape": [-1, 1, 8, 8]}},
-   {"name": "conv", "op": "convolution", "inputs": ["square"], "attrs": {"num_filter": 8, "kernel": [3, 3], "pad": [1, 1], "no_bias": true}},
+   {"name": "conv", "op": "convolution", "inputs": ["square"],
+    "attrs": {"num_filter": 8, "kernel": [3, 3], "pad": [1, 1], "no_bias": true}},
    {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
    {"name": "act", "op": "relu", "inputs": ["norm"]},
-   {"name": "pool", "op": "max_pool", "inputs": ["act"], "attrs": {"kernel": [2, 2], "stride": [2, 2]}},
+   {"name": "pool", "op": "max_pool", "inputs": ["act"],
+    "attrs": {"kernel": [2, 2], "stride": [2, 2]}},
    {"name": "scores", "op": "fully_connected", "inputs": ["pool"], "attrs": {"num_hidden": 10}},
    {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
  "outputs": {"scores": "scores", "loss": "loss"}})";

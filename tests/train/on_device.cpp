@@ -147,9 +147,9 @@ TEST_CASE(
   DigitsHost digits_host;
   auto json = mlp_json;  // with states and dropout
   const std::string act = R"({"name": "act", "op": "relu", "inputs": ["fc1"]})";
-  json.replace(
-      json.find(act), act.size(),
-      R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]}, {"name": "act", "op": "relu", "inputs": ["norm"]})");
+  json.replace(json.find(act), act.size(),
+               R"({"name": "norm", "op": "batch_norm", "inputs": ["fc1"]},
+         {"name": "act", "op": "relu", "inputs": ["norm"]})");
   Trainer failing(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
   Trainer other(Graph::from_json(digits_host.host, json), digits(0, 60), options_on("cuda"));
   auto no_class = digits(20, 40);

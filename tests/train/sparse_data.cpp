@@ -12,8 +12,10 @@ using namespace tenon;
 namespace {
 
 const std::string linear_json = R"({"tenon": 1,
- "inputs": {"image": {"dtype": "float32", "shape": [-1, 64]}, "label": {"dtype": "uint8", "shape": [-1]}},
- "variables": {"weight": {"dtype": "float32", "shape": [64, 10]}, "bias": {"dtype": "float32", "shape": [10]}},
+ "inputs": {"image": {"dtype": "float32", "shape": [-1, 64]},
+            "label": {"dtype": "uint8", "shape": [-1]}},
+ "variables": {"weight": {"dtype": "float32", "shape": [64, 10]},
+               "bias": {"dtype": "float32", "shape": [10]}},
  "nodes": [
    {"name": "product", "op": "matmul", "inputs": ["image", "weight"]},
    {"name": "scores", "op": "add", "inputs": ["product", "bias"]},

@@ -12,7 +12,8 @@ struct WordsModel {
 
   std::string json() const {
     return R"({"tenon": 1,
- "inputs": {"text": {"dtype": "int32", "shape": [-1, 5]}, "label": {"dtype": "int32", "shape": [-1]}},
+ "inputs": {"text": {"dtype": "int32", "shape": [-1, 5]},
+            "label": {"dtype": "int32", "shape": [-1]}},
  "variables": {"table_weight": {"dtype": "float32", "init": {"uniform": [-0.1, 0.1]}}},
  "nodes": [
    {"name": "table", "op": "embedding", "inputs": ["text"], "attrs": {"input_dim": )" +

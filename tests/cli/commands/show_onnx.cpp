@@ -45,7 +45,8 @@ TEST_CASE("show: an ONNX model") {
 TEST_CASE("show: the graph embedded in an exported model is shown by its size") {
   Workplace at;
   at.write("net.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
-                           "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": {"y": "y"}})");
+                           "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}],
+                           "outputs": {"y": "y"}})");
   CHECK(at.run({"export", "net.json", "-o", "net.onnx"}).code == 0);
   const auto text = at.run({"show", "net.onnx"}).out;
   CHECK(text.find("metadata  tenon.graph              ") != std::string::npos);
@@ -129,9 +130,9 @@ TEST_CASE("import: an ONNX model runs, shows its plan and becomes a .tenon file"
 
 TEST_CASE("export: a graph becomes an ONNX model of the requested opset, and a graph again") {
   Workplace at;
-  at.write(
-      "net.json",
-      R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "nodes": [{"name": "a", "op": "relu", "inputs": ["x"]}],
+  at.write("net.json",
+           R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [2]}},
+          "nodes": [{"name": "a", "op": "relu", "inputs": ["x"]}],
                            "outputs": {"y": "a"}})");
   CHECK(at.run({"export", "net.json"}).code == 2);
   CHECK(at.run({"export", "net.json", "-o", "net.tenon"})

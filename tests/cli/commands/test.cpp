@@ -18,7 +18,8 @@ constexpr int rows = 11, classes = 3;
 struct ScoresWorkplace : Workplace {
   ScoresWorkplace() {
     write("net.json", R"({"tenon": 1,
- "inputs": {"given": {"dtype": "float32", "shape": [-1, 3]}, "label": {"dtype": "int64", "shape": [-1]},
+ "inputs": {"given": {"dtype": "float32", "shape": [-1, 3]},
+            "label": {"dtype": "int64", "shape": [-1]},
             "other": {"dtype": "float32", "shape": [-1]}},
  "nodes": [
    {"name": "scores", "op": "quadratic", "inputs": ["given"], "attrs": {"b": 1}},

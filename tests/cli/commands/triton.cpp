@@ -125,10 +125,11 @@ TEST_CASE("triton: bundled libraries of a plugin are copied and trusted") {
 
 TEST_CASE("triton: when requests are batched, and what is served") {
   const Workplace place;
-  place.write(
-      "loss.json",
-      R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}, "label": {"dtype": "int64", "shape": [-1]}},
-    "nodes": [{"name": "l", "op": "softmax_cross_entropy", "inputs": ["x", "label"]}, {"name": "s", "op": "softmax", "inputs": ["x"]}],
+  place.write("loss.json",
+              R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]},
+                                 "label": {"dtype": "int64", "shape": [-1]}},
+    "nodes": [{"name": "l", "op": "softmax_cross_entropy", "inputs": ["x", "label"]},
+              {"name": "s", "op": "softmax", "inputs": ["x"]}],
     "outputs": {"loss": "l", "scores": "s", "x \" \\ é": "s"}})");
   auto result = place.run({"triton", "loss.json", "-o", "models"});
   CHECK(result.err ==

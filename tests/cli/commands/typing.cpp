@@ -108,26 +108,26 @@ TEST_CASE(
   fs::create_directory(place.folder / "elsewhere");  // the folder it is called from
   fs::copy_file(TENON_TEST_SOURCE "/tests/cli/commands/called_module.py",
                 place.folder / "called_module.py");
-  CHECK(
-      python(place.folder, "called_module.py mine_ops.py") ==
-      "['global_', 'lambda_', 'tuple']\n"
-      "positional_or_keyword self_: Any\n"
-      "positional_or_keyword from_: Any = None\n"
-      "keyword_only in_: float = 0.1\n"
-      "keyword_only name_: str = 'say \"\\\\ \"\"\"'\n"
-      "keyword_only axes: Sequence[int] = (1,)\n"
-      "keyword_only out_: bool = True\n"
-      "keyword_only name: str | None = None\n"
-      "keyword_only device: str | None = None\n"
-      "keyword_only training: bool = False\n"
-      "keyword_only out: Any = None\n"
-      R"('<script>document.title = \'forged\'</script> & \\N """')"
-      "\n"
-      "add mine.so True\n"
-      R"(acme.lambda (1, None) {'in_': 0.5, 'name_': 'say "\\ """', 'axes': (1,), 'out_': True, 'name': 'node', 'device': None, )"
-      "'training': False, 'out': None}\n"
-      "acme.tuple (1, 2) {'x1': [3], 'name': None, 'device': 'cuda', 'training': False, 'out': "
-      "None}\n");
+  CHECK(python(place.folder, "called_module.py mine_ops.py") ==
+        "['global_', 'lambda_', 'tuple']\n"
+        "positional_or_keyword self_: Any\n"
+        "positional_or_keyword from_: Any = None\n"
+        "keyword_only in_: float = 0.1\n"
+        "keyword_only name_: str = 'say \"\\\\ \"\"\"'\n"
+        "keyword_only axes: Sequence[int] = (1,)\n"
+        "keyword_only out_: bool = True\n"
+        "keyword_only name: str | None = None\n"
+        "keyword_only device: str | None = None\n"
+        "keyword_only training: bool = False\n"
+        "keyword_only out: Any = None\n"
+        R"('<script>document.title = \'forged\'</script> & \\N """')"
+        "\n"
+        "add mine.so True\n"
+        R"(acme.lambda (1, None) {'in_': 0.5, 'name_': 'say "\\ """', 'axes': (1,), )"
+        R"('out_': True, 'name': 'node', 'device': None, )"
+        "'training': False, 'out': None}\n"
+        "acme.tuple (1, 2) {'x1': [3], 'name': None, 'device': 'cuda', 'training': False, 'out': "
+        "None}\n");
 }
 
 TEST_CASE(

@@ -28,7 +28,8 @@ TEST_CASE("errors: faults of a graph.json") {
        "error: bad.json:3:12: [matmul] node 'a': a has 4 columns but b has 3 rows (a float32 "
        "[?, 4], b float32 [3, 4])\n"},
       {R"({"name": "f", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 4}},
-           {"name": "i", "op": "argmax", "inputs": ["x"]}, {"name": "a", "op": "concat", "inputs": ["f", "i"]})",
+           {"name": "i", "op": "argmax", "inputs": ["x"]}, )"
+       R"({"name": "a", "op": "concat", "inputs": ["f", "i"]})",
        1,
        "error: bad.json:3:60: [concat] node 'a': inputs1 is int64 but inputs0 is float32: both "
        "must have the same dtype (inputs0 float32 "
@@ -49,7 +50,8 @@ TEST_CASE("errors: faults of a graph.json") {
       {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 0}})", 2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is 0 but must be "
        "at least 1\n"},
-      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": "many"}})",
+      {R"({"name": "a", "op": "fully_connected", "inputs": ["x"], )"
+       R"("attrs": {"num_hidden": "many"}})",
        2,
        "error: bad.json:2:12: [fully_connected] node 'a': parameter 'num_hidden' is \"many\" but "
        "must be an integer\n"},
@@ -69,7 +71,8 @@ TEST_CASE("errors: faults of a graph.json") {
       {R"({"name": "a", "op": "frobnicate", "inputs": ["x"]})", 3,
        "error: bad.json:2:12: no plugin has the operator 'frobnicate' of node 'a'; searched "
        "in " TENON_TEST_PLUGINS "\nhint: add the folder of its plugin (--plugins DIR)\n"},
-      {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, {"name": "b", "op": "relu", "inputs": ["a"]})",
+      {R"({"name": "a", "op": "add", "inputs": ["x", "b"]}, )"
+       R"({"name": "b", "op": "relu", "inputs": ["a"]})",
        4, "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'b' reads 'a'\n"},
       {R"({"name": "a", "op": "relu", "inputs": ["a"]})", 4,
        "error: bad.json:2:12: the nodes form a cycle: 'a' reads 'a'\n"},
@@ -77,7 +80,8 @@ TEST_CASE("errors: faults of a graph.json") {
        "error: bad.json:2:58: two nodes are named 'a'; the other one is at bad.json:2:12\n"},
       {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4,
        "error: bad.json:2:12: there is already something named 'x'\n"},
-      {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, "attrs": {"num_hidden": 3}})",
+      {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, )"
+       R"("attrs": {"num_hidden": 3}})",
        2,
        "error: bad.json:2:12: [fully_connected] node 'a': unknown input 'dta'\nhint: did you mean "
        "data?\n"},

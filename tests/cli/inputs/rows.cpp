@@ -6,7 +6,8 @@
 TEST_CASE("--input: a range of rows") {
   const Workplace place;
   place.write("same.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "uint8"}},
- "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+ "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}],
+ "outputs": {"y": "y"}})");
   place.write("x.npy",
               npy_bytes("|u1", "(4, 2)", 0) + std::string("\x01\x02\x03\x04\x05\x06\x07\x08"));
   place.write("columns.npy", npy_bytes("|u1", "(4, 2)", 0, true) +

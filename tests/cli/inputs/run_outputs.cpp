@@ -20,7 +20,8 @@ const std::string random_weights =
 struct ClassifierWorkplace : Workplace {
   ClassifierWorkplace() {
     write("net.json", R"({"tenon": 1,
- "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]}, "label": {"dtype": "int64", "shape": [-1]}},
+ "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]},
+            "label": {"dtype": "int64", "shape": [-1]}},
  "nodes": [
    {"name": "act", "op": "relu", "inputs": ["image"]},
    {"name": "logits", "op": "fully_connected", "inputs": ["act"], "attrs": {"num_hidden": 3}},
@@ -72,7 +73,8 @@ TEST_CASE("run --output: computes only the named outputs, and needs no other inp
 TEST_CASE("run: results are in the order of the graph's outputs") {
   const Workplace site;
   site.write("order.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1]}},
- "nodes": [{"name": "n", "op": "neg", "inputs": ["x"]}, {"name": "r", "op": "relu", "inputs": ["x"]}],
+ "nodes": [{"name": "n", "op": "neg", "inputs": ["x"]},
+           {"name": "r", "op": "relu", "inputs": ["x"]}],
  "outputs": {"z": "n", "b": "r", "a": "n", "B": "x"}})");
   write_npy(site.folder() / "x.npy", Tensor::from({1.f, -2.f, 3.f, -4.f}, {4}));
   for (const auto& more :
@@ -96,7 +98,8 @@ TEST_CASE("run --gradient: with respect to each floating-point input and variabl
   site.write("cube.json", R"({"tenon": 1,
  "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}, "i": {"dtype": "int64", "shape": [4]}},
  "variables": {"w": {"dtype": "float32", "shape": [4], "values": [1, 2, 3, 4]}},
- "nodes": [{"name": "scaled", "op": "mul", "inputs": ["x", "w"]}, {"name": "kept", "op": "square", "inputs": ["i"]}],
+ "nodes": [{"name": "scaled", "op": "mul", "inputs": ["x", "w"]},
+           {"name": "kept", "op": "square", "inputs": ["i"]}],
  "outputs": {"y": "scaled", "k": "kept"}})");
   write_npy(site.folder() / "x.npy",
             Tensor::from({1.f, 0.f, -1.f, 0.5f, 2.f, 2.f, 2.f, 2.f}, {2, 4}));
@@ -161,7 +164,8 @@ TEST_CASE("run --shard: the concatenated shards equal the file of one run") {
   };
   site.write("drop.json",
              R"({"tenon": 1, "inputs": {"image": {"dtype": "float32", "shape": [-1, 4]}},
- "nodes": [{"name": "kept", "op": "dropout", "inputs": ["image"], "attrs": {"p": 0.5}}], "outputs": {"kept": "kept"}})");
+ "nodes": [{"name": "kept", "op": "dropout", "inputs": ["image"], "attrs": {"p": 0.5}}],
+ "outputs": {"kept": "kept"}})");
   for (const std::string suffix : {".npy", ".npz"}) {
     REQUIRE(run("one" + suffix, {}).code == 0);
     const auto whole = load_array(site.folder() / ("one" + suffix));
@@ -311,14 +315,12 @@ TEST_CASE("run: a trace that cannot be written is reported, and the result is pr
 
 TEST_CASE("run: insufficient memory is reported with the node or variable that needs it") {
   const Workplace site;
-  site.write(
-      "big.json",
-      graph_json(
-          R"({"name": "a", "op": "broadcast_to", "inputs": ["x"], "attrs": {"shape": [281474976710656, 4]}})"));
-  site.write(
-      "wide.json",
-      graph_json(
-          R"({"name": "a", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 281474976710656}})"));
+  site.write("big.json", graph_json(
+                             R"({"name": "a", "op": "broadcast_to", "inputs": ["x"],
+              "attrs": {"shape": [281474976710656, 4]}})"));
+  site.write("wide.json", graph_json(
+                              R"({"name": "a", "op": "fully_connected", "inputs": ["x"],
+              "attrs": {"num_hidden": 281474976710656}})"));
   const auto big = site.run({"run", "big.json"}),
              wide = site.run({"build", "wide.json", "-o", "wide.tenon"});
   CHECK(big.code == 1);

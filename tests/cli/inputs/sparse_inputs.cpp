@@ -17,9 +17,11 @@ struct SparseWorkplace : Workplace {
     for (const std::string dtype : {"float32", "float64"})
       write("same_" + dtype + ".json",
             R"({"tenon": 1, "inputs": {"x": {"dtype": ")" + dtype + R"("}},
- "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+ "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}],
+ "outputs": {"y": "y"}})");
     write("labels.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "int32"}},
- "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}], "outputs": {"y": "y"}})");
+ "nodes": [{"name": "y", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}}],
+ "outputs": {"y": "y"}})");
     write("transposed.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32"}},
  "nodes": [{"name": "y", "op": "transpose", "inputs": ["x"]}], "outputs": {"y": "y"}})");
     write("wide.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4]}},
@@ -45,9 +47,9 @@ struct SparseWorkplace : Workplace {
 TEST_CASE(
     "svmlight inputs: a file without feature 0 counts from 0 if another file of the command does") {
   const SparseWorkplace site;
-  site.write(
-      "sum.json",
-      R"({"tenon": 1, "inputs": {"a": {"dtype": "float32", "shape": [-1, 4]}, "b": {"dtype": "float32", "shape": [-1, 4]}},
+  site.write("sum.json",
+             R"({"tenon": 1, "inputs": {"a": {"dtype": "float32", "shape": [-1, 4]},
+                                 "b": {"dtype": "float32", "shape": [-1, 4]}},
  "nodes": [{"name": "y", "op": "add", "inputs": ["a", "b"]}], "outputs": {"y": "y"}})");
   site.write("a.svm", "0 0:1\n");
   site.write("b.svm", "0 3:2\n");
@@ -137,7 +139,8 @@ TEST_CASE("show: the storage of nodes' outputs if an input is sparse") {
   site.write(
       "chain.json",
       R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 4], "storage": "csr"}},
- "nodes": [{"name": "kept", "op": "square", "inputs": ["x"]}, {"name": "dense", "op": "exp", "inputs": ["kept"]}],
+ "nodes": [{"name": "kept", "op": "square", "inputs": ["x"]},
+           {"name": "dense", "op": "exp", "inputs": ["kept"]}],
  "outputs": {"kept": "kept", "dense": "dense"}})");
   const auto shown = site.run({"show", "chain.json"});
   INFO(shown.out << shown.err);
@@ -197,7 +200,8 @@ TEST_CASE("sparse inputs: random ones have the density of --density, 0.1 by defa
 TEST_CASE("train: examples from an svmlight text") {
   const SparseWorkplace site;
   site.write("linear.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}, "label": {"dtype": "int32", "shape": [-1]}},
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]},
+            "label": {"dtype": "int32", "shape": [-1]}},
  "nodes": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 2}},
            {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["fc", "label"]}],
  "outputs": {"loss": "loss", "scores": "fc"}})");

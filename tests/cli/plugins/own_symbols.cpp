@@ -15,11 +15,11 @@ TEST_CASE("symbols: a plugin calls its own functions, and shares the libraries' 
     const auto& plugin = each.plugin;
     const auto& result = each.result;
     CAPTURE(plugin);
-    site.write(
-        "own.json",
-        std::string(
-            R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1, 1]}}, "nodes": [{"name": "a", "op": ")") +
-            plugin + R"(", "inputs": ["x"]}], "outputs": {"y": "a"}})");
+    site.write("own.json",
+               std::string(
+                   R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1, 1]}},
+                "nodes": [{"name": "a", "op": ")") +
+                   plugin + R"(", "inputs": ["x"]}], "outputs": {"y": "a"}})");
     const auto run =
         site.run({"run", "own.json", "--input", "x=one.npy", "--plugins",
                   TENON_TEST_FAULTS "/" + std::string(plugin) + ".so", "--trust-writable"});

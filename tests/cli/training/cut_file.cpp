@@ -12,7 +12,8 @@ TEST_CASE(
   const Workplace place;
   place.write("loss.json", R"({"tenon": 1, "inputs": {"x": {"dtype": "uint8", "shape": [-1, 4096]}},
   "nodes": [{"name": "number", "op": "cast", "inputs": ["x"], "attrs": {"dtype": "float32"}},
-            {"name": "h", "op": "fully_connected", "inputs": ["number"], "attrs": {"num_hidden": 1}},
+            {"name": "h", "op": "fully_connected", "inputs": ["number"],
+             "attrs": {"num_hidden": 1}},
             {"name": "loss", "op": "mean", "inputs": ["h"]}],
   "outputs": {"loss": "loss"}})");
   constexpr auto whole = 128 + 20000 * 4096;  // zeros that take no disk space

@@ -12,7 +12,8 @@ class FailingTraining : public LineWorkplace {
  public:
   explicit FailingTraining(const std::string& deed) {
     write("line.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]},
+            "y": {"dtype": "float32", "shape": [-1, 1]}},
  "nodes": [
    {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
    {"name": "norm", "op": "batch_norm", "inputs": ["line"]},

@@ -6,7 +6,8 @@
 struct LineWorkplace : Workplace {
   LineWorkplace() {
     write("line.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]},
+            "y": {"dtype": "float32", "shape": [-1, 1]}},
  "nodes": [
    {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
    {"name": "loss", "op": "mean_squared_error", "inputs": ["line", "y"]}],

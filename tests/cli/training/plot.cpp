@@ -51,7 +51,8 @@ std::string step_line(int step, int epoch, const std::string& metrics, int examp
 struct PlotWorkplace : Workplace {
   PlotWorkplace() {
     write("line.json", R"({"tenon": 1,
- "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]}, "y": {"dtype": "float32", "shape": [-1, 1]}},
+ "inputs": {"x": {"dtype": "float32", "shape": [-1, 1]},
+            "y": {"dtype": "float32", "shape": [-1, 1]}},
  "nodes": [
    {"name": "line", "op": "fully_connected", "inputs": ["x"], "attrs": {"num_hidden": 1}},
    {"name": "loss", "op": "mean_squared_error", "inputs": ["line", "y"]}],

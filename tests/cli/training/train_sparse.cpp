@@ -19,16 +19,19 @@ constexpr std::int64_t examples = 240, words = 90;
 struct TextsWorkplace : Workplace {
   TextsWorkplace() {
     write("table.json", R"({"tenon": 1,
- "inputs": {"text": {"dtype": "int64", "shape": [-1, 6]}, "label": {"dtype": "int64", "shape": [-1]}},
+ "inputs": {"text": {"dtype": "int64", "shape": [-1, 6]},
+            "label": {"dtype": "int64", "shape": [-1]}},
  "variables": {"table_weight": {"dtype": "float32"}},
  "nodes": [
-   {"name": "table", "op": "embedding", "inputs": ["text"], "attrs": {"input_dim": 90, "output_dim": 5, "sparse_grad": true}},
+   {"name": "table", "op": "embedding", "inputs": ["text"],
+    "attrs": {"input_dim": 90, "output_dim": 5, "sparse_grad": true}},
    {"name": "mean", "op": "mean", "inputs": ["table"], "attrs": {"axis": [1]}},
    {"name": "scores", "op": "fully_connected", "inputs": ["mean"], "attrs": {"num_hidden": 3}},
    {"name": "loss", "op": "softmax_cross_entropy", "inputs": ["scores", "label"]}],
  "outputs": {"scores": "scores", "loss": "loss"}})");
     write("linear.json", R"({"tenon": 1,
- "inputs": {"text": {"dtype": "float32", "shape": [-1, 90], "storage": "csr"}, "label": {"dtype": "int64", "shape": [-1]}},
+ "inputs": {"text": {"dtype": "float32", "shape": [-1, 90], "storage": "csr"},
+            "label": {"dtype": "int64", "shape": [-1]}},
  "variables": {"weight": {"dtype": "float32", "shape": [90, 3]}},
  "nodes": [
    {"name": "scores", "op": "matmul", "inputs": ["text", "weight"]},

@@ -172,12 +172,15 @@ TEST_CASE("on a GPU: what the CPU computes channels-last or fused runs plain and
                              ? std::string(R"({"name": "b", "op": "tanh", "inputs": ["a2"]})")
                              : convolution("b", "a2");
     const auto text =
-        R"({"tenon": 1, "name": "mixed", "inputs": {"x": {"dtype": "float32", "shape": [2, 64, 40, 40]}},
+        R"({"tenon": 1, "name": "mixed",
+            "inputs": {"x": {"dtype": "float32", "shape": [2, 64, 40, 40]}},
       "nodes": [)" +
         convolution("a", "x") +
-        R"(, {"name": "a1", "op": "sin", "inputs": ["a"]}, {"name": "a2", "op": "square", "inputs": ["a1"]}, )" +
+        R"(, {"name": "a1", "op": "sin", "inputs": ["a"]},
+           {"name": "a2", "op": "square", "inputs": ["a1"]}, )" +
         between +
-        R"(, {"name": "c", "op": "exp", "inputs": ["b"], "device": "cuda:0"}], "outputs": {"y": "c", "b": "b"}})";
+        R"(, {"name": "c", "op": "exp", "inputs": ["b"], "device": "cuda:0"}],
+           "outputs": {"y": "c", "b": "b"}})";
     auto graph = tenon::Graph::from_json(*found_host, text);
     graph.initialize();
     tenon::SessionOptions plain;

@@ -335,18 +335,21 @@ TEST_CASE("late sizes: a node that waits for one reads states as they were befor
   SessionOptions training;
   training.training = true;
   const auto result = [&](const std::string& count) {
-    const auto graph = Graph::from_json(
-        host,
-        R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}}, "states": {"norm_moving_mean": {"values": [100, 200]}},
+    const auto graph =
+        Graph::from_json(host,
+                         R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [-1, 2]}},
+            "states": {"norm_moving_mean": {"values": [100, 200]}},
                 "nodes": [)" +
-            count +
-            R"({"name": "r", "op": "add", "inputs": ["norm_moving_mean", "n"]},
-                   {"name": "norm", "op": "batch_norm", "inputs": ["x"], "attrs": {"momentum": 0.5}}], "outputs": {"r": "r", "y": "norm"}})");
+                             count +
+                             R"({"name": "r", "op": "add", "inputs": ["norm_moving_mean", "n"]},
+                   {"name": "norm", "op": "batch_norm", "inputs": ["x"],
+                    "attrs": {"momentum": 0.5}}], "outputs": {"r": "r", "y": "norm"}})");
     return run(graph, {{"x", Tensor::from({1.0f, 10.0f, 3.0f, 30.0f}, {2, 2})}}, "r", training);
   };
   CHECK(result(R"({"name": "n", "op": "sum", "inputs": ["x"]},)") == "float32 [2]  144 244");
   CHECK(result(R"({"name": "where", "op": "nonzero", "inputs": ["x"]},
-                  {"name": "places", "op": "cast", "inputs": ["where"], "attrs": {"dtype": "float32"}},
+                  {"name": "places", "op": "cast", "inputs": ["where"],
+                   "attrs": {"dtype": "float32"}},
                   {"name": "n", "op": "sum", "inputs": ["places"]},)") == "float32 [2]  104 204");
 }
 

@@ -44,14 +44,17 @@ std::string cell_body(Host& host) {
 }
 
 const char* const counting = R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [1]}},
-  "nodes": [{"name": "n", "op": "while", "inputs": ["x"], "attrs": {"condition": {"graph": "small"}, "body": {"graph": "twice"}}}],
+  "nodes": [{"name": "n", "op": "while", "inputs": ["x"],
+             "attrs": {"condition": {"graph": "small"}, "body": {"graph": "twice"}}}],
   "outputs": {"y": "n"},
   "graphs": {
     "small": {"tenon": 1, "inputs": {"v": {"dtype": "float32", "shape": [1]}},
               "constants": {"hundred": {"dtype": "float32", "shape": [1], "values": [100]}},
-              "nodes": [{"name": "less", "op": "less", "inputs": ["v", "hundred"]}], "outputs": {"again": "less"}},
+              "nodes": [{"name": "less", "op": "less", "inputs": ["v", "hundred"]}],
+              "outputs": {"again": "less"}},
     "twice": {"tenon": 1, "inputs": {"v": {"dtype": "float32", "shape": [1]}},
-              "nodes": [{"name": "sum", "op": "add", "inputs": ["v", "v"]}], "outputs": {"v2": "sum"}}}})";
+              "nodes": [{"name": "sum", "op": "add", "inputs": ["v", "v"]}],
+              "outputs": {"v2": "sum"}}}})";
 
 Tensor whole(std::int64_t value) {
   return Tensor::from({value}, Shape::scalar());

@@ -74,10 +74,12 @@ struct Case {
 
 std::string json_of(const Case& c) {
   return std::string(
-             R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"})") +
+             R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}},
+                 "variables": {"r1": {"dtype": "float32"})") +
          R"(, "r2": )" + c.r2 + c.more +
          R"(}, "nodes": [{"name": "node", "op": "shown", "inputs": )" + c.inputs +
-         R"(}], "outputs": {"scale": "node", "square": "node:1", "offset": "node:2", "last": "node:3"}})";
+         R"(}], "outputs": {"scale": "node", "square": "node:1", "offset": "node:2",
+                            "last": "node:3"}})";
 }
 
 void check(const Graph& graph, const Case& c) {
@@ -115,16 +117,18 @@ TEST_CASE("initial values: a variable begins as the operator declares, unless th
 TEST_CASE("initial values: a variable shared by two nodes begins as the first one declares") {
   ShownHost host;
   const std::string scales =
-      R"({"name": "scales", "op": "shown", "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
+      R"({"name": "scales", "op": "shown",
+          "inputs": {"data": "x", "scale": "s", "rest": ["r1", "r2"]}})";
   const std::string last =
       R"({"name": "last", "op": "shown", "inputs": {"data": "x", "rest": ["r1", "s"]}})";
   for (const bool scales_first : {true, false}) {
-    const auto graph = Graph::from_json(
-        host,
-        R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}}, "variables": {"r1": {"dtype": "float32"},)"
-        R"("r2": {"dtype": "float32"}, "s": {"dtype": "float32"}}, "nodes": [)" +
-            (scales_first ? scales + "," + last : last + "," + scales) +
-            R"(], "outputs": {"scales": "scales", "last": "last:3"}})");
+    const auto graph =
+        Graph::from_json(host,
+                         R"({"tenon": 1, "inputs": {"x": {"dtype": "float32", "shape": [3]}},
+            "variables": {"r1": {"dtype": "float32"},)"
+                         R"("r2": {"dtype": "float32"}, "s": {"dtype": "float32"}}, "nodes": [)" +
+                             (scales_first ? scales + "," + last : last + "," + scales) +
+                             R"(], "outputs": {"scales": "scales", "last": "last:3"}})");
     const auto found = tenon::Session(graph).run({{"x", tenon::Tensor::zeros(tenon::f32, {3})}});
     for (const char* name : {"scales", "last"})
       for (const float element : found.at(name).values<float>())

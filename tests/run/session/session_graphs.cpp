@@ -1,4 +1,5 @@
-// The graphs of a session, without a session: which one runs, and when the optimized one is rebuilt.
+// The graphs of a session, without a session: which one runs, and when the optimized one is
+// rebuilt.
 #include <doctest/doctest.h>
 
 #include <tenon/host/graph.hpp>
@@ -16,8 +17,8 @@ using namespace tenon;
 
 namespace {
 
-/// y = x + (a + b), where a and b are variables: the optimized graph has one addition. The operators
-/// are Tenon's own, because those of the application always run.
+/// y = x + (a + b), where a and b are variables: the optimized graph has one addition. The
+/// operators are Tenon's own, because those of the application always run.
 struct SumOfVariables {
   ApplicationHost host;
   Graph graph{host};
