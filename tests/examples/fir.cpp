@@ -1,8 +1,9 @@
-// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and functions selected by name.
+// Parameters that are small tensors and lists of texts: a filter whose taps are a parameter, and
+// functions selected by name.
 #include <tenon/operator.hpp>
 
-// Each output is a weighted sum of neighbouring inputs, y[i] = sum over k of taps[k] x[i + k]. The taps are a parameter and
-// not an input, so training does not change them.
+// Each output is a weighted sum of neighbouring inputs, y[i] = sum over k of taps[k] x[i + k]. The
+// taps are a parameter and not an input, so training does not change them.
 struct Fir : tenon::Operator {
   tenon::Table<float> taps;
 
@@ -18,14 +19,16 @@ struct Fir : tenon::Operator {
   }
 
   void configure() {
-    if (taps.rank() != 1 || taps.empty()) throw tenon::Error("taps are ", taps, " but must be a list of at least one number");
+    if (taps.rank() != 1 || taps.empty())
+      throw tenon::Error("taps are ", taps, " but must be a list of at least one number");
   }
 
   void infer(tenon::Infer& io) const {
     io.set_input(0, tenon::Shape::of_rank(2));
     const tenon::Shape x = io.input(0).shape;
     const std::int64_t columns = x[1];
-    io.require(columns == tenon::unknown || columns >= taps.size(), "x is ", x, " but the taps need ", taps.size(), " columns");
+    io.require(columns == tenon::unknown || columns >= taps.size(), "x is ", x,
+               " but the taps need ", taps.size(), " columns");
     io.set_output(0, {x[0], columns == tenon::unknown ? columns : columns - taps.size() + 1});
   }
 
@@ -35,7 +38,8 @@ struct Fir : tenon::Operator {
     for (std::int64_t row = 0; row < y.shape()[0]; ++row)
       for (std::int64_t i = 0; i < y.shape()[1]; ++i) {
         float sum = 0;
-        for (std::int64_t k = 0; k < taps.size(); ++k) sum += taps[k] * x[row * x.shape()[1] + i + k];
+        for (std::int64_t k = 0; k < taps.size(); ++k)
+          sum += taps[k] * x[row * x.shape()[1] + i + k];
         y[row * y.shape()[1] + i] = sum;
       }
   }
@@ -46,7 +50,8 @@ struct Fir : tenon::Operator {
     for (float& value : dx) value = 0;
     for (std::int64_t row = 0; row < dy.shape()[0]; ++row)
       for (std::int64_t i = 0; i < dy.shape()[1]; ++i)
-        for (std::int64_t k = 0; k < taps.size(); ++k) dx[row * dx.shape()[1] + i + k] += taps[k] * dy[row * dy.shape()[1] + i];
+        for (std::int64_t k = 0; k < taps.size(); ++k)
+          dx[row * dx.shape()[1] + i + k] += taps[k] * dy[row * dy.shape()[1] + i];
   }
 };
 TENON_OPERATOR(fir, Fir)
@@ -60,7 +65,8 @@ struct Apply : tenon::Operator {
     op.types({tenon::f32});
     op.input("x", "any shape");
     op.output("y", "the shape of x");
-    op.param("functions", &Apply::functions, "names of the functions").one_of({"relu", "negate", "halve"});
+    op.param("functions", &Apply::functions, "names of the functions")
+        .one_of({"relu", "negate", "halve"});
     op.backward_reads("x");
     op.example({{"x", {2, 3}}}, {{"functions", {"negate", "relu"}}});
   }

@@ -1,4 +1,5 @@
-// gradient() of operators with any number of inputs and outputs; conditions on a parameter; a rule between two parameters.
+// gradient() of operators with any number of inputs and outputs; conditions on a parameter; a rule
+// between two parameters.
 #include <algorithm>
 #include <tenon/operator.hpp>
 #include <vector>
@@ -18,7 +19,8 @@ struct Multiples : tenon::Operator {
   void forward(const tenon::Call& call) const {
     const auto x = call.input<float>(0);
     for (int i = 0; i < call.outputs(); ++i)
-      std::transform(x.begin(), x.end(), call.output<float>(i).begin(), [&](float value) { return static_cast<float>(i + 1) * value; });
+      std::transform(x.begin(), x.end(), call.output<float>(i).begin(),
+                     [&](float value) { return static_cast<float>(i + 1) * value; });
   }
 
   // Output i of the multiples of dy is (i + 1) dy. Only the outputs that reach the loss count.
@@ -36,7 +38,8 @@ struct Multiples : tenon::Operator {
 };
 TENON_OPERATOR(multiples, Multiples)
 
-// The sum of any number of tensors, optionally clipped. Only if it is clipped does backward read it.
+// The sum of any number of tensors, optionally clipped. Only if it is clipped does backward read
+// it.
 struct ClippedSum : tenon::Operator {
   bool clip = false;
   float low = -1, high = 1;

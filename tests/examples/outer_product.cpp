@@ -1,4 +1,5 @@
-// Second derivatives: for an operator that is declared linear in each input, and for another one by gradient() in addition to backward().
+// Second derivatives: for an operator that is declared linear in each input, and for another one by
+// gradient() in addition to backward().
 #include <cmath>
 #include <tenon/operator.hpp>
 
@@ -17,7 +18,8 @@ struct OuterProduct : tenon::Operator {
   void infer(tenon::Infer& io) const {
     const auto left = io.input(0).shape, right = io.input(1).shape;
     if (!left.has_rank() || !right.has_rank()) return;
-    io.require(left.rank() == 1 && right.rank() == 1, "needs two vectors, got ", left, " and ", right);
+    io.require(left.rank() == 1 && right.rank() == 1, "needs two vectors, got ", left, " and ",
+               right);
     io.set_output(0, {left[0], right[0]});
   }
 
@@ -43,7 +45,8 @@ struct OuterProduct : tenon::Operator {
 };
 TENON_OPERATOR(outer_product, OuterProduct)
 
-// The length of a vector. The kernel computes first derivatives; the graph gives the same gradient in differentiable operators.
+// The length of a vector. The kernel computes first derivatives; the graph gives the same gradient
+// in differentiable operators.
 struct Length : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("square root of the sum of all squares");
@@ -67,7 +70,8 @@ struct Length : tenon::Operator {
   }
 
   void gradient(tenon::Gradient& g) const {
-    g.set_input_grad("x", g.add("mul", {g.add("div", {g.output_grad(0), g.output(0)}), g.input("x")}));
+    g.set_input_grad("x",
+                     g.add("mul", {g.add("div", {g.output_grad(0), g.output(0)}), g.input("x")}));
   }
 };
 TENON_OPERATOR(length, Length)

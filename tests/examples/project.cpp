@@ -1,4 +1,5 @@
-// A packed constant of a weight that does not change: its transpose, so that the innermost loop runs along rows.
+// A packed constant of a weight that does not change: its transpose, so that the innermost loop
+// runs along rows.
 #include <tenon/operator.hpp>
 
 // y[row, i] = sum over k of x[row, k] weight[i, k].
@@ -25,12 +26,13 @@ struct Project : tenon::Operator {
     const tenon::Shape shape = io.input("weight").shape;
     const std::int64_t n = shape[0], k = shape[1];
     if (n * k == 0) return;
-    io.prepack(0, "weight", tenon::join("transposed ", n, " x ", k), static_cast<std::size_t>(n * k) * sizeof(float), [&](void* memory) {
-      const auto weight = io.constant<float>("weight");
-      auto* const transposed = static_cast<float*>(memory);
-      for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t j = 0; j < k; ++j) transposed[j * n + i] = weight[i * k + j];
-    });
+    io.prepack(0, "weight", tenon::join("transposed ", n, " x ", k),
+               static_cast<std::size_t>(n * k) * sizeof(float), [&](void* memory) {
+                 const auto weight = io.constant<float>("weight");
+                 auto* const transposed = static_cast<float*>(memory);
+                 for (std::int64_t i = 0; i < n; ++i)
+                   for (std::int64_t j = 0; j < k; ++j) transposed[j * n + i] = weight[i * k + j];
+               });
   }
 
   // With and without the transpose, sums are in the order of k, so the bits are the same.
@@ -42,13 +44,17 @@ struct Project : tenon::Operator {
     for (float& sum : y) sum = 0;
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t j = 0; j < k; ++j)
-        for (std::int64_t i = 0; i < n; ++i) y[row * n + i] += x[row * k + j] * (transposed ? transposed[j * n + i] : weight[i * k + j]);
+        for (std::int64_t i = 0; i < n; ++i)
+          y[row * n + i] +=
+              x[row * k + j] * (transposed ? transposed[j * n + i] : weight[i * k + j]);
   }
 
   void backward(const tenon::Call& call) const {
-    const auto dy = call.output_grad<float>("y"), x = call.input<float>("x"), weight = call.input<float>("weight");
+    const auto dy = call.output_grad<float>("y"), x = call.input<float>("x"),
+               weight = call.input<float>("weight");
     const std::int64_t rows = x.dim(0), k = x.dim(1), n = dy.dim(1);
-    const bool wants_x = call.write(0) != tenon::Write::none, wants_weight = call.write(1) != tenon::Write::none;
+    const bool wants_x = call.write(0) != tenon::Write::none,
+               wants_weight = call.write(1) != tenon::Write::none;
     const auto dx = wants_x ? call.input_grad<float>("x") : tenon::View<float>();
     const auto dweight = wants_weight ? call.input_grad<float>("weight") : tenon::View<float>();
     for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = 0;

@@ -1,4 +1,5 @@
-// The size of the output depends on the elements of an input, which infer() reads if they are known.
+// The size of the output depends on the elements of an input, which infer() reads if they are
+// known.
 #include <algorithm>
 #include <tenon/operator.hpp>
 
@@ -6,7 +7,8 @@ struct ReshapeTo : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("data with the shape that another tensor contains");
     op.input("data", "any shape");
-    op.input("shape", "[rank], the sizes of output, with the same number of elements as data").types({tenon::i64});
+    op.input("shape", "[rank], the sizes of output, with the same number of elements as data")
+        .types({tenon::i64});
     op.output("output", "shape as specified");
     op.backward_reads();
     op.example({{"data", {2, 6}}, {"shape", {2}, tenon::i64, {3, 4}}});
@@ -16,8 +18,10 @@ struct ReshapeTo : tenon::Operator {
     io.set_input("shape", {tenon::unknown});
     const auto sizes = io.values<std::int64_t>("shape");
     if (!sizes) return;  // for example a graph input: not known yet
-    const tenon::Shape data = io.input("data").shape, target(sizes.begin(), static_cast<int>(sizes.size()));
-    io.require(!data.known() || data.size() == target.size(), "data is ", data, ", which cannot become ", target);
+    const tenon::Shape data = io.input("data").shape,
+                       target(sizes.begin(), static_cast<int>(sizes.size()));
+    io.require(!data.known() || data.size() == target.size(), "data is ", data,
+               ", which cannot become ", target);
     io.set_output(0, target);
   }
 

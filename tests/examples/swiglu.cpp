@@ -1,5 +1,6 @@
-// An operator composed of others: the gated layer of many language models (Shazeer, 2020, "GLU variants improve transformer"). It
-// has no kernel; its gradient, its shapes and its kernels on every device are those of the operators inside.
+// An operator composed of others: the gated layer of many language models (Shazeer, 2020, "GLU
+// variants improve transformer"). It has no kernel; its gradient, its shapes and its kernels on
+// every device are those of the operators inside.
 #include <tenon/operator.hpp>
 
 struct SwiGlu : tenon::Operator {
@@ -15,8 +16,11 @@ struct SwiGlu : tenon::Operator {
     op.input("down", "[hidden, features]").weight();
     op.output("y", "[rows, features]");
     op.param("hidden", &SwiGlu::hidden, "number of hidden values").required().at_least(1);
-    op.param("limit", &SwiGlu::limit, "hidden values are clipped to [-limit, limit]; 0: no clipping").at_least(0);
-    op.example({{"x", {3, 4}}, {"gate", {4, 5}}, {"up", {4, 5}}, {"down", {5, 4}}}, {{"hidden", 5}});
+    op.param("limit", &SwiGlu::limit,
+             "hidden values are clipped to [-limit, limit]; 0: no clipping")
+        .at_least(0);
+    op.example({{"x", {3, 4}}, {"gate", {4, 5}}, {"up", {4, 5}}, {"down", {5, 4}}},
+               {{"hidden", 5}});
   }
 
   // Everything but the shapes of weights is inferred from the composed nodes.

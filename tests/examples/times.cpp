@@ -1,4 +1,5 @@
-// A custom fused operator: graphs with relu(times(x)) run times_relu(x), which reads and writes memory once.
+// A custom fused operator: graphs with relu(times(x)) run times_relu(x), which reads and writes
+// memory once.
 #include <tenon/elementwise.hpp>
 
 struct Times : tenon::Elementwise {
