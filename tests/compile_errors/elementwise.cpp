@@ -7,7 +7,8 @@ struct Wrong : tenon::Elementwise {
 TENON_OPERATOR(wrong, Wrong)
 
 //! case arguments
-// says: operator() must be public, const, and take as many arguments of one type as describe() has inputs
+// says: operator() must be public, const, and take as many arguments of one type as describe() has
+//   inputs
 static constexpr void describe(auto& op) {
   op.doc("one sentence");
   op.input("left", "any shape");
@@ -37,7 +38,8 @@ TENON_FN T gradient(T dy) const {
 }
 
 //! case gradient_signature
-// says: gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy, tenon::InputOf<T> x)
+// says: gradient must be public, const, and take (T dy), (T dy, tenon::OutputOf<T> y), or (T dy,
+//   tenon::InputOf<T> x)
 static constexpr void describe(auto& op) {
   op.doc("one sentence");
   op.input("x", "any shape");
@@ -64,7 +66,8 @@ TENON_FN T operator()(T x) const {
 }
 
 //! case no_function
-// says: operator() must be public, const, and take as many arguments of one type as describe() has inputs
+// says: operator() must be public, const, and take as many arguments of one type as describe() has
+//   inputs
 static constexpr void describe(auto& op) {
   op.doc("one sentence");
   op.input("x", "any shape");
@@ -95,7 +98,8 @@ TENON_FN float operator()(float x) const {
 }
 
 //! case not_const
-// says: operator() must be public, const, and take as many arguments of one type as describe() has inputs
+// says: operator() must be public, const, and take as many arguments of one type as describe() has
+//   inputs
 static constexpr void describe(auto& op) {
   op.doc("one sentence");
   op.input("x", "any shape");

@@ -3,8 +3,9 @@
 # every case that does not. A case is the text from a line "//! case NAME" to the next. It is
 # compiled at the line "//! here" of the text before the first case, or after that text if it has no
 # such line. The next line of a case has part of the first error: "// says: part of the SDK's
-# sentence". A third line "// about: NAME" requires that the compiler names the parameter, input,
-# output or state near the top; "// about: here", the line of the case that ends in "// here".
+# sentence"; lines that begin with "//   " continue it. A line "// about: NAME" after it requires
+# that the compiler names the parameter, input, output or state near the top; "// about: here", the
+# line of the case that ends in "// here".
 set -euo pipefail
 shopt -s inherit_errexit
 source=$1
@@ -25,12 +26,20 @@ program() {  # of the case that begins in line $1; messages refer to lines of th
     END { if (text) { line(first); printf "%s", text } }' "$source" "$source"
 }
 
+header() {  # what the case that begins in line $1 says, and in a second line what it is about
+  awk -v first="$1" '
+    NR <= first { next }
+    NR == first + 1 { if (sub(/^ *\/\/ says: /, "")) says = $0; next }
+    says && sub(/^ *\/\/   /, "") { says = says " " $0; next }
+    { if (sub(/^ *\/\/ about: /, "")) about = $0; exit }
+    END { print says; print about }' "$source"
+}
+
 check() {  # LINE COMPILER OPTION...: prints the fault of the case that begins in this line
   local first=$1 says about shown messages
   shift
-  says=$(sed -n "$((first + 1))s|^ *// says: ||p" "$source")
+  { read -r says; read -r about; } < <(header "$first")
   [[ $says ]] || { echo "the line after its name must be '// says: ...'"; return; }
-  about=$(sed -n "$((first + 2))s|^ *// about: ||p" "$source")
   if messages=$(program "$first" | "$@" -fsyntax-only -x c++ - 2>&1); then
     echo "it compiles, but it holds a fault"
     return
@@ -41,7 +50,10 @@ check() {  # LINE COMPILER OPTION...: prints the fault of the case that begins i
   fi
   case $about in
     '') return ;;
-    here) shown="$(basename "$source"):$(awk -v first="$first" 'NR > first + 2 && /\/\/ here$/ { print NR; exit }' "$source"):" ;;
+    here)
+      shown=$(awk -v first="$first" 'NR > first + 2 && /\/\/ here$/ { print NR; exit }' "$source")
+      shown="$(basename "$source"):$shown:"
+      ;;
     *) shown="Named<$(sed "s/./'&', /g; s/, \$//" <<<"$about")>" ;;
   esac
   head -20 <<<"$messages" | grep -qF "$shown" ||

@@ -19,12 +19,14 @@ struct Wrong : tenon::Operator {
 TENON_OPERATOR(wrong, Wrong)
 
 //! case attribute_twice
-// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice
+// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a
+//   parameter twice
 // about: axes
 op.onnx("", "ReduceSum").attribute("axes", "axis").ignore("axes");
 
 //! case after_variadic
-// says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input
+// says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead
+//   of a variadic input
 // about: more
 op.input("more", "any number").variadic();
 op.onnx("", "ReduceSum").input_as("axis", 2);
@@ -45,28 +47,33 @@ op.onnx("", "ReduceSum").attribute("keepdims", "keepdims");
 op.onnx("", "");
 
 //! case no_version
-// says: a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that of another form of the type
+// says: a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that
+//   of another form of the type
 // about: ReduceSum
 op.onnx("", "ReduceSum").since(13).until(12);
 
 //! case overlap
-// says: a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that of another form of the type
+// says: a form of onnx(domain, type) has an empty range of versions, or one that overlaps with that
+//   of another form of the type
 // about: ReduceSum
 op.onnx("", "ReduceSum").until(12).attribute("axes", "axis");
 op.onnx("", "ReduceSum").since(12).input_as("axis", 1);
 
 //! case parameter_twice
-// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice
+// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a
+//   parameter twice
 // about: axis
 op.onnx("", "ReduceSum").attribute("axes", "axis").input_as("axis", 1);
 
 //! case index
-// says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead of a variadic input
+// says: input_as(param, index) and halves(index, first, second) need an index from 0 to 31, ahead
+//   of a variadic input
 // about: axis
 op.onnx("", "ReduceSum").input_as("axis", 32);
 
 //! case index_twice
-// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a parameter twice
+// says: a form of onnx(domain, type) uses an attribute, input, output or index twice, or sets a
+//   parameter twice
 // about: axis
 op.onnx("", "ReduceSum").input_as("axis", 1).input_as("keepdims", 1);
 

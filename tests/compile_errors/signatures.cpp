@@ -13,7 +13,8 @@ struct Wrong : tenon::Operator {
 TENON_OPERATOR(wrong, Wrong)
 
 //! case algorithm
-// says: algorithm and backward_algorithm must be const: std::string algorithm(const tenon::Infer& io) const
+// says: algorithm and backward_algorithm must be const: std::string algorithm(const tenon::Infer&
+//   io) const
 int algorithm(const tenon::Infer&) const {
   return 0;
 }
