@@ -1,4 +1,6 @@
-"""Writes numpy_stored.npz and numpy_compressed.npz: what numpy.savez and numpy.savez_compressed make of a few arrays."""
+"""Writes numpy_stored.npz and numpy_compressed.npz: what numpy.savez and numpy.savez_compressed
+make of a few arrays.
+"""
 
 import numpy
 

@@ -1,6 +1,8 @@
-"""The numpy side of the test: `write FOLDER` writes arrays for Tenon, `check FOLDER` reads what Tenon wrote.
+"""The numpy side of the test: `write FOLDER` writes arrays for Tenon, `check FOLDER` reads what
+Tenon wrote.
 
-Every array has the elements 0, 1, 2 ... (bool: their parity), so both sides know them. Exits 77 without numpy.
+Every array has the elements 0, 1, 2 ... (bool: their parity), so both sides know them. Exits 77
+without numpy.
 """
 
 import pathlib

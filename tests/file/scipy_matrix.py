@@ -1,4 +1,5 @@
-"""The scipy side of the test: `write FOLDER` writes matrices for Tenon, `check FOLDER` reads what Tenon wrote.
+"""The scipy side of the test: `write FOLDER` writes matrices for Tenon, `check FOLDER` reads what
+Tenon wrote.
 
 Matrix NAME has its dense form in NAME.dense.npy. Exits 77 without scipy.
 """

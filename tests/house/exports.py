@@ -100,7 +100,9 @@ class Declared:
 
 
 def qualified_name(symbol):
-    """The qualified name in a demangled symbol, without the arguments of templates and functions."""
+    """The qualified name in a demangled symbol, without the arguments of templates and
+    functions.
+    """
     depth, kept = 0, ""
     for letter in re.sub(r"\[abi:\w+\]", "", symbol):
         if letter == "<" and not kept.endswith("operator"):
@@ -133,7 +135,9 @@ def foreign(mangled):
 
 
 def exported(symbols):
-    """Qualified names of exported symbols in tenon::; for type information, the name of the class."""
+    """Qualified names of exported symbols in tenon::; for type information, the name of the
+    class.
+    """
     names = (qualified_name(symbol) for symbol in symbols)
     found = (re.search(r"(?:^| )(tenon::\S+(?: bool)?)$", name) for name in names)
     return {match[1] for match in found if match}

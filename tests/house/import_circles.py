@@ -29,7 +29,9 @@ def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 
 
 def targets(module: str, path: Path, known: Set[str]) -> Iterator[str]:
-    """The modules that a module names: `tenon.x.y` in `from .x import y` if y is one, or `tenon.x`."""
+    """The modules that a module names: `tenon.x.y` in `from .x import y` if y is one, or
+    `tenon.x`.
+    """
     for each in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(each, ast.Import):
             yield from (alias.name for alias in each.names)

@@ -1,5 +1,6 @@
-"""Runs with an installed wheel: shared objects that its operators load are from the wheel or available
-on every Linux, and importing Tenon stays within its time limit."""
+"""Runs with an installed wheel: shared objects that its operators load are from the wheel or
+available on every Linux, and importing Tenon stays within its time limit.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ import tenon
 print(time.process_time() - begin)
 """
 # Libraries of glibc and g++ that manylinux assumes, and what Python itself may have loaded.
-EVERYWHERE = r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|python[\d.]*|z|ffi|bz2|lzma|ssl|crypto))\.so[\d.]*$"
+EVERYWHERE = (
+    r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|python[\d.]*|"
+    r"z|ffi|bz2|lzma|ssl|crypto))\.so[\d.]*$"
+)
 
 
 def libraries() -> set[str]:
@@ -53,7 +57,9 @@ def foreign_libraries() -> list[str]:
 
 
 def import_seconds() -> float:
-    """CPU time of the fastest of many runs, because other processes share the machine and its caches."""
+    """CPU time of the fastest of many runs, because other processes share the machine and its
+    caches.
+    """
     fastest = math.inf
     for run in range(TIMES):
         done = subprocess.run(
@@ -74,5 +80,6 @@ if __name__ == "__main__":
     print(f"import tenon: {1000 * seconds:.1f} ms on top of numpy")
     if seconds > LIMIT:
         raise SystemExit(
-            f"import tenon takes {1000 * seconds:.1f} ms on top of numpy; limit: {1000 * LIMIT:.0f} ms"
+            f"import tenon takes {1000 * seconds:.1f} ms on top of numpy; "
+            f"limit: {1000 * LIMIT:.0f} ms"
         )

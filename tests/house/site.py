@@ -122,7 +122,8 @@ with tempfile.TemporaryDirectory() as folder:
         program_of_all({name: sources["C++"] for name, sources in shown.items()})
     )
     includes = [f"-I{source}/sdk/include", f"-I{source}/host/include"]
-    compiled = run(compiler, "-std=c++20", "-Wall", "-Wextra", *includes, work / "all.cc", "-o", work / "all", f"-L{build}", "-ltenon",
+    compiled = run(compiler, "-std=c++20", "-Wall", "-Wextra", *includes, work / "all.cc",
+                   "-o", work / "all", f"-L{build}", "-ltenon",
                    f"-Wl,-rpath,{build}")  # fmt: skip
     if compiled.returncode != 0:
         faults.append(f"the C++ programs do not compile: {compiled.stderr[:4000]}")

@@ -24,10 +24,13 @@ SHOTS = (
     "reference/python.html",
     "reference/cpp/index.html",
 )
-# The ids and links of a page after its scripts have run. The property href of an element is absolute.
+# The ids and links of a page after its scripts have run. The property href of an element is
+# absolute.
 CONTENTS = """({
-  ids: [...document.querySelectorAll('[id],a[name]')].flatMap(e => [e.id, e.name]).filter(n => typeof n == 'string'),
-  links: [...document.querySelectorAll('a[href],link[href],img[src],script[src],iframe[src]')].map(e => e.href || e.src),
+  ids: [...document.querySelectorAll('[id],a[name]')]
+    .flatMap(e => [e.id, e.name]).filter(n => typeof n == 'string'),
+  links: [...document.querySelectorAll('a[href],link[href],img[src],script[src],iframe[src]')]
+    .map(e => e.href || e.src),
 })"""
 SEARCH = """(async () => {
   const pause = () => new Promise(done => setTimeout(done, 100));
@@ -51,7 +54,8 @@ class Browser:
         commands, self.out = os.pipe()
         self.replies, replies = os.pipe()
         moved = f'exec "$@" 3<&{commands} 4>&{replies}'  # Chromium reads descriptor 3 and writes 4
-        options = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", "--remote-debugging-pipe")  # fmt: skip
+        options = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,900",
+                   "--remote-debugging-pipe")  # fmt: skip
         self.process = subprocess.Popen(
             ["bash", "-c", moved, "bash", program, *options, f"--user-data-dir={profile}"],
             pass_fds=(commands, replies),
@@ -160,7 +164,8 @@ def main() -> int:
     for fault in faults:
         print(fault)
     print(
-        f"{len(pages)} pages in {time.monotonic() - begin:.0f} s, {len(set(links))} links, {len(faults)} faults"
+        f"{len(pages)} pages in {time.monotonic() - begin:.0f} s, {len(set(links))} links, "
+        f"{len(faults)} faults"
     )
     return 1 if faults else 0
 

@@ -38,7 +38,9 @@ def code_places(line):
 
 
 def condition_of(line, begin):
-    """Returns the range of an if's condition without an init statement, or None; ( is at `begin`."""
+    """Returns the range of an if's condition without an init statement, or None; ( is at
+    `begin`.
+    """
     depth, start = 0, begin + 1
     for i in range(begin, len(line)):
         depth += line[i] in "([{"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Runs all node tests of the onnx package with test_onnx: backend.py BUILD_FOLDER, in a Python with onnx.
+"""Runs all node tests of the onnx package with test_onnx: backend.py BUILD_FOLDER, in a Python with
+onnx.
 
-Not part of CI. Prints how many tests pass and why others are rejected; exits with 1 if a result is wrong.
+Not part of CI. Prints how many tests pass and why others are rejected; exits with 1 if a result is
+wrong.
 """
 
 import collections
@@ -94,10 +96,12 @@ def main() -> int:
             )
     for (kind, reason), names in sorted(reasons.items(), key=lambda entry: -len(entry[1])):
         print(
-            f"{len(names):4} {kind:8}{reason[:160]}  ({names[0]}{', ...' if len(names) > 1 else ''})"
+            f"{len(names):4} {kind:8}{reason[:160]}  "
+            f"({names[0]}{', ...' if len(names) > 1 else ''})"
         )
     print(
-        f"{counts['right']} of {len(cases)} are right, {counts['refused']} are refused, {counts['WRONG']} are wrong, "
+        f"{counts['right']} of {len(cases)} are right, {counts['refused']} are refused, "
+        f"{counts['WRONG']} are wrong, "
         f"{len(cases) - len(compared)} draw random numbers and are not compared"
     )
     return 1 if counts["WRONG"] or len(lines) != len(compared) else 0

@@ -376,7 +376,9 @@ def arrays_of(path: pathlib.Path, model: onnx.ModelProto) -> tuple[dict, dict]:
 
 
 def by_onnxruntime(path: pathlib.Path):
-    """onnx.reference cannot return bfloat16 as numpy arrays, so the model casts such outputs to float32."""
+    """onnx.reference cannot return bfloat16 as numpy arrays, so the model casts such outputs to
+    float32.
+    """
     model = onnx.load(path)
     for output in model.graph.output:
         if output.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
@@ -448,7 +450,9 @@ def only_ours(model: onnx.ModelProto) -> bool:
 
 
 def compare(path: pathlib.Path) -> list[tuple[str, str]]:
-    """Returns (kind, message) for each comparison; the kinds are same, ours, random, not there, known and WRONG."""
+    """Returns (kind, message) for each comparison; the kinds are same, ours, random, not there,
+    known and WRONG.
+    """
     warnings.simplefilter("ignore")
     onnxruntime.set_default_logger_severity(4)
     label = f"{path.parent.name}/{path.stem}"

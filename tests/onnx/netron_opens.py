@@ -19,7 +19,10 @@ import onnx
 
 # Netron asks for consent to cookies first, and stores the answer in a cookie. Cookies apply to all
 # ports of a machine.
-CONSENT = "<script>document.cookie = 'consent=1;path=/'; location.replace('http://localhost:{port}/');</script>"
+CONSENT = (
+    "<script>document.cookie = 'consent=1;path=/'; "
+    "location.replace('http://localhost:{port}/');</script>"
+)
 
 
 class Consent(http.server.BaseHTTPRequestHandler):

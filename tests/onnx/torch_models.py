@@ -1,11 +1,11 @@
-"""Compares networks exported by torch.onnx, with dynamic batch and length: Tenon and torch must agree
-within 1e-4.
+"""Compares networks exported by torch.onnx, with dynamic batch and length: Tenon and torch must
+agree within 1e-4.
 
     python tests/onnx/torch_models.py TENON [NAME]...
 
-TENON is the program. Needs torch and onnx. A transformer's encoder and decoder (with a cache of keys
-and values), and a detector that ends in non-maximum suppression. Exits with 1 if one is rejected or
-differs.
+TENON is the program. Needs torch and onnx. A transformer's encoder and decoder (with a cache of
+keys and values), and a detector that ends in non-maximum suppression. Exits with 1 if one is
+rejected or differs.
 """
 
 import math
@@ -74,7 +74,9 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Tokens [batch, new] and past keys and values; returns the logits, and keys and values including the new ones."""
+    """Tokens [batch, new] and past keys and values; returns the logits, and keys and values
+    including the new ones.
+    """
 
     def __init__(self):
         super().__init__()
@@ -93,7 +95,9 @@ class Decoder(nn.Module):
 
 
 class Detector(nn.Module):
-    """Images [batch, 3, height, width]; returns boxes around each position, and those that suppression keeps."""
+    """Images [batch, 3, height, width]; returns boxes around each position, and those that
+    suppression keeps.
+    """
 
     def __init__(self):
         super().__init__()
@@ -251,7 +255,8 @@ def check(program, name, folder):
         for output, tensor in zip(outputs, expected):
             if made[output].shape != tuple(tensor.shape):
                 print(
-                    f"{name}: run {number}: {output} is {made[output].shape} and not {tuple(tensor.shape)}"
+                    f"{name}: run {number}: {output} is {made[output].shape} and not "
+                    f"{tuple(tensor.shape)}"
                 )
                 return False
             worst = max(worst, float(np.abs(made[output] - tensor.numpy()).max(initial=0)))

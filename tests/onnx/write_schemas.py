@@ -1,5 +1,5 @@
-"""Writes schemas.txt: inputs, outputs, attributes and element types of the ONNX standard's operators,
-for opsets 13 and later.
+"""Writes schemas.txt: inputs, outputs, attributes and element types of the ONNX standard's
+operators, for opsets 13 and later.
 
     write_schemas.py > tests/onnx/schemas.txt
 

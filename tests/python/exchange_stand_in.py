@@ -100,7 +100,9 @@ def _object_of(managed: int, made: Any) -> int:
 
 
 _table = Table(1, 3, None, None, None, TO_OBJECT(_object_of), VIEW(_view_of), None)
-Box.__dlpack_c_exchange_api__ = capsule(ctypes.addressof(_table), NAME, None)  # type: ignore[attr-defined]
+Box.__dlpack_c_exchange_api__ = capsule(  # type: ignore[attr-defined]
+    ctypes.addressof(_table), NAME, None
+)
 
 
 def refuse(*given: Any, **named: Any) -> Any:

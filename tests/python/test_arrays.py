@@ -456,7 +456,10 @@ def test_files_of_numpy_and_scipy(tmp_path):
 def test_tenon_imports_no_library_of_arrays_but_numpy():
     import subprocess
 
-    code = "import sys, tenon; print([name for name in ('torch', 'jax', 'scipy', 'cupy') if name in sys.modules])"
+    code = (
+        "import sys, tenon; print([name for name in ('torch', 'jax', 'scipy', 'cupy') "
+        "if name in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

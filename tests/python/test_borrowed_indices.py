@@ -16,7 +16,9 @@ CSR = """
 """
 WAYS = {
     "parts": "t = tenon.csr(data, columns, starts, (2, 2))",
-    "tensors": "t = tenon.csr(tenon.tensor(data), tenon.tensor(columns), tenon.tensor(starts), (2, 2))",
+    "tensors": (
+        "t = tenon.csr(tenon.tensor(data), tenon.tensor(columns), tenon.tensor(starts), (2, 2))"
+    ),
     "DLPack": """
     class Through:
         def __init__(self, array): self.array = array

@@ -165,7 +165,9 @@ def test_the_call_used_longest_ago_goes_first(way):
     function = (
         tenon._core.Operator("whose", host) if way is numpy_way else function_of("whose", host)
     )
-    counts = lambda: function._counts if way is numpy_way else tenon._core.exchange_counts(function)  # noqa: E731
+    counts = lambda: (  # noqa: E731
+        function._counts if way is numpy_way else tenon._core.exchange_counts(function)
+    )
     array = (
         (lambda size: np.zeros(size, "float32"))
         if way is numpy_way

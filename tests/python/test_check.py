@@ -183,7 +183,9 @@ def test_checks_run_from_a_script_whose_host_has_run():
         from tenon import ops
         ops.relu(np.ones(1_000_000, np.float32))  # threads of the host
         stop = threading.Event()
-        other = threading.Thread(target=lambda: [ops.add(np.ones(4), np.ones(4)) for _ in iter(stop.is_set, True)]); other.start()
+        other = threading.Thread(
+            target=lambda: [ops.add(np.ones(4), np.ones(4)) for _ in iter(stop.is_set, True)])
+        other.start()
         @tenon.operator
         class Same:
             '''x'''

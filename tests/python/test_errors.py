@@ -15,7 +15,8 @@ X = np.ones((2, 3), "float32")
 
 @pytest.mark.parametrize(
     "kind, base, name",
-    [(tenon.UsageError, ValueError, "usage"), (tenon.ExecutionError, RuntimeError, "failed"), (tenon.PluginError, ImportError, "plugin"),
+    [(tenon.UsageError, ValueError, "usage"), (tenon.ExecutionError, RuntimeError, "failed"),
+     (tenon.PluginError, ImportError, "plugin"),
      (tenon.FileError, OSError, "file"), (tenon.CompileError, ImportError, "plugin")],
 )  # fmt: skip
 def test_classes(kind, base, name):
@@ -98,7 +99,8 @@ def test_a_warning_of_the_host_is_one_of_python(python):
         warnings.simplefilter("always")
         densify()
     (found,) = caught
-    print(found.category.__module__, found.category.__name__, found.filename, found.lineno, found.message)
+    print(found.category.__module__, found.category.__name__, found.filename, found.lineno,
+          found.message)
     """)  # fmt: skip
     assert "Warning <string>" in out and "softmax" in out and "dense" in out
 
@@ -165,7 +167,9 @@ def test_a_package_of_plugins_that_fails(tmp_path, python):
             warnings.simplefilter("always")
             assert tenon.ops.add(1, 2) == 3
         for found in caught: print(found.category is tenon.Warning, found.message)
-        """, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))  # fmt: skip
+        """,
+        PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+    )  # fmt: skip
     assert out.count("True skipped the plugins of the package") == 2 and "nix_package" in out
 
 
@@ -207,7 +211,8 @@ def interrupt():
 @pytest.mark.parametrize("act, kind", [(fail, ZeroDivisionError), (interrupt, KeyboardInterrupt)])
 @pytest.mark.parametrize(
     "use",
-    [lambda one: ops.add(one, 1), lambda one: ops.quadratic(X, a=one), lambda one: ops.sum(X, axis=[one]), lambda one: tenon.Graph().input("x", "float32", [one]),
+    [lambda one: ops.add(one, 1), lambda one: ops.quadratic(X, a=one),
+     lambda one: ops.sum(X, axis=[one]), lambda one: tenon.Graph().input("x", "float32", [one]),
      lambda one: tenon.Graph().constant(one), lambda one: ops.add(X, one)],
 )  # fmt: skip
 def test_what_objects_raise_is_raised(use, act, kind):

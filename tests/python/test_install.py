@@ -83,7 +83,8 @@ def test_a_compiler_finds_the_headers(tmp_path: Path) -> None:
     source.write_text(
         "#include <tenon/elementwise.hpp>\n#include <tenon/host/host.hpp>\n"
         "struct HalfSquare : tenon::Elementwise {\n"
-        '  static constexpr void describe(auto& op) { op.doc("x*x/2"); op.input("x", "any"); op.output("y", "as x"); }\n'
+        '  static constexpr void describe(auto& op) { op.doc("x*x/2"); op.input("x", "any"); '
+        'op.output("y", "as x"); }\n'
         "  template <class T> TENON_FN T operator()(T x) const { return 0.5f * x * x; }\n"
         "};\nTENON_OPERATOR(half_square, HalfSquare)\n"
     )

@@ -218,20 +218,38 @@ capsule = tensor._dlpack() if hasattr(tensor, "_dlpack") else tensor.__dlpack__(
 
 ENDS = {
     "everything is alive": "",
-    "in a circle": "circle = [host, graph, session, tensor, relu]; circle.append(circle); graph.circle = circle",
+    "in a circle": (
+        "circle = [host, graph, session, tensor, relu]; circle.append(circle); "
+        "graph.circle = circle"
+    ),
     "in sys.modules": "sys.modules['nix'] = circle = [host, session, tensor, relu]",
-    "in builtins": "import builtins; builtins.nix = [host, session, tensor, view, relu, plan, capsule]",
+    "in builtins": (
+        "import builtins; builtins.nix = [host, session, tensor, view, relu, plan, capsule]"
+    ),
     "the host is closed": "host.close()",
     "the host goes first": "del host, relu; gc.collect()",
     "in a default argument": "def f(a=session, b=[host, tensor]): pass",
-    "in a __del__": "class D:\n def __del__(self): assert session(array)['y'][0, 0] == 2; relu(array)\nd = D()",
-    "in an atexit function": "atexit.register(lambda: (session(array), relu(array), ops.add(1, 2)))",
+    "in a __del__": (
+        "class D:\n"
+        " def __del__(self): assert session(array)['y'][0, 0] == 2; relu(array)\n"
+        "d = D()"
+    ),
+    "in an atexit function": (
+        "atexit.register(lambda: (session(array), relu(array), ops.add(1, 2)))"
+    ),
     "gc is frozen": "gc.freeze()",
     "sys.exit": "sys.exit(0)",
     "a context that is open": "host.__enter__()",
-    "a thread that has ended": "t = threading.Thread(target=lambda: session(array)); t.start(); t.join()",
-    "a thread that waits": "threading.Thread(target=lambda: (threading.main_thread().join(), session(array), ops.add(1, 2))).start()",
-    "a daemon that waits": "e = threading.Event(); threading.Thread(target=e.wait, daemon=True).start()",
+    "a thread that has ended": (
+        "t = threading.Thread(target=lambda: session(array)); t.start(); t.join()"
+    ),
+    "a thread that waits": (
+        "threading.Thread(target=lambda: "
+        "(threading.main_thread().join(), session(array), ops.add(1, 2))).start()"
+    ),
+    "a daemon that waits": (
+        "e = threading.Event(); threading.Thread(target=e.wait, daemon=True).start()"
+    ),
     "a worker": "isolated = tenon.Host(isolate=True); isolated.ops.relu(array)",
 }  # fmt: skip
 
@@ -245,7 +263,8 @@ def test_functions_of_atexit_that_come_last(python):
     """Functions registered before tenon is imported run after tenon has ended."""
     out = python(
         ALIVE.format(
-            first="atexit.register(lambda: print(session(array)['y'][0, 0], relu(array)[0, 0], ops.add(1, 2)))",
+            first="atexit.register(lambda: print(session(array)['y'][0, 0], "
+            "relu(array)[0, 0], ops.add(1, 2)))",
             last="",
         )
     )
@@ -286,7 +305,8 @@ time.sleep(0.1)
 def test_an_import_that_does_nothing_else(python):
     assert (
         python(
-            "import sys, tenon; print([name for name in ('scipy', 'torch', 'IPython', 'importlib.metadata') if name in sys.modules])"
+            "import sys, tenon; print([name for name in ('scipy', 'torch', 'IPython', "
+            "'importlib.metadata') if name in sys.modules])"
         )
         == "[]\n"
     )
@@ -379,12 +399,16 @@ ops.add(array, 1)
 """
 
 REFUSED = """
-    calls = [lambda: ops.add(array, 1), lambda: relu(array), lambda: session(array), lambda: session.run({"x": [[1] * 4]}), lambda: graph(array),
-             lambda: ops.add([1], 2), lambda: tenon.Graph(), lambda: tenon.Host(), lambda: ops["nix"], lambda: graph.nodes, lambda: session.step,
-             lambda: tenon.load("nix.tenon"), lambda: graph.to_bytes(), lambda: tensor.clone(), lambda: graph.input("z")]
+    calls = [lambda: ops.add(array, 1), lambda: relu(array), lambda: session(array),
+             lambda: session.run({"x": [[1] * 4]}), lambda: graph(array),
+             lambda: ops.add([1], 2), lambda: tenon.Graph(), lambda: tenon.Host(),
+             lambda: ops["nix"], lambda: graph.nodes, lambda: session.step,
+             lambda: tenon.load("nix.tenon"), lambda: graph.to_bytes(), lambda: tensor.clone(),
+             lambda: graph.input("z")]
     for number, call in enumerate(calls):
         try: call()
-        except tenon.UsageError as error: assert "forked" in str(error) and "spawn" in error.hint, (number, error)
+        except tenon.UsageError as error:
+            assert "forked" in str(error) and "spawn" in error.hint, (number, error)
         else: raise AssertionError(number)
     assert tensor.numpy().sum() == 12 and repr(tensor)
 """
@@ -392,7 +416,10 @@ REFUSED = """
 EXITS = {
     "os._exit": "os._exit(0)",
     "sys.exit": "sys.exit(0)",
-    "deletes": "del session, graph, relu, host, tensor; ops.__dict__.clear(); import gc; gc.collect(); sys.exit(0)",
+    "deletes": (
+        "del session, graph, relu, host, tensor; ops.__dict__.clear(); "
+        "import gc; gc.collect(); sys.exit(0)"
+    ),
     "closes": "\n".join(
         [
             "",
@@ -415,7 +442,8 @@ def test_a_fork_before_the_first_use(python):
     python(
         FORK.format(
             before="",
-            inside="assert ops.add(array, 1).sum() == 24 and tenon.Graph().input('x').name == 'x'; sys.exit(0)",
+            inside="assert ops.add(array, 1).sum() == 24 and "
+            "tenon.Graph().input('x').name == 'x'; sys.exit(0)",
             after="",
         )
     )

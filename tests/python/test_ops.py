@@ -75,12 +75,15 @@ def test_near_names():
 # ---- results against numpy -----------------------------------------------------------------------
 
 UNARY = {
-    "abs": np.abs, "cos": np.cos, "exp": np.exp, "log": np.log, "neg": np.negative, "relu": lambda x: np.maximum(x, 0),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin, "sqrt": np.sqrt, "square": np.square,
+    "abs": np.abs, "cos": np.cos, "exp": np.exp, "log": np.log, "neg": np.negative,
+    "relu": lambda x: np.maximum(x, 0),
+    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin,
+    "sqrt": np.sqrt, "square": np.square,
     "tanh": np.tanh, "softplus": lambda x: np.logaddexp(0, x),
 }  # fmt: skip
 BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum, "minimum": np.minimum,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum,
+    "minimum": np.minimum,
     "pow": np.power,
 }  # fmt: skip
 
@@ -144,11 +147,16 @@ def read_only():
 
 
 LAYOUTS = {
-    "contiguous": lambda: BASE, "fortran": lambda: np.asfortranarray(BASE), "strided": lambda: BASE[::2, 1::3],
-    "negative": lambda: BASE[::-1, ::-2], "transposed": lambda: BASE.T, "broadcast": lambda: np.broadcast_to(BASE[0], (3, 6)),
-    "swapped": lambda: BASE.astype(">f4"), "unaligned": unaligned, "read-only": read_only, "no rows": lambda: BASE[:0],
-    "no columns": lambda: BASE[:, :0], "0-d": lambda: np.array(2.5, "float32"), "scalar": lambda: np.float32(2.5),
-    "one": lambda: BASE[:1, :1], "eight axes": lambda: BASE.reshape(2, 1, 2, 1, 3, 1, 2, 1), "matrix": lambda: BASE.view(np.matrix),
+    "contiguous": lambda: BASE, "fortran": lambda: np.asfortranarray(BASE),
+    "strided": lambda: BASE[::2, 1::3],
+    "negative": lambda: BASE[::-1, ::-2], "transposed": lambda: BASE.T,
+    "broadcast": lambda: np.broadcast_to(BASE[0], (3, 6)),
+    "swapped": lambda: BASE.astype(">f4"), "unaligned": unaligned, "read-only": read_only,
+    "no rows": lambda: BASE[:0],
+    "no columns": lambda: BASE[:, :0], "0-d": lambda: np.array(2.5, "float32"),
+    "scalar": lambda: np.float32(2.5),
+    "one": lambda: BASE[:1, :1], "eight axes": lambda: BASE.reshape(2, 1, 2, 1, 3, 1, 2, 1),
+    "matrix": lambda: BASE.view(np.matrix),
     "half a struct": lambda: np.zeros(3, [("a", "float32"), ("b", "int8")])["a"],
     "memmap-like": lambda: np.ndarray((2, 3), "float32", bytearray(range(24))),
 }  # fmt: skip
@@ -258,9 +266,12 @@ def test_numbers_take_the_dtype_of_arrays(dtype, number):
 
 @pytest.mark.parametrize(
     "dtype, number",
-    [("uint8", 256), ("uint8", -1), ("uint8", 1.5), ("int8", 128), ("int32", 2**31), ("int32", -(2**31) - 1), ("int64", 2**63),
-     ("int64", 2**70), ("uint64", -1), ("uint64", 2**64), ("int32", float("nan")), ("int32", float("inf")), ("float32", 1e39),
-     ("float16", 65536), ("float32", 2**200), ("float64", 10**400), ("float32", 1j), ("int32", 1j), ("uint8", [1, 256]), ("int16", 1e300)],
+    [("uint8", 256), ("uint8", -1), ("uint8", 1.5), ("int8", 128), ("int32", 2**31),
+     ("int32", -(2**31) - 1), ("int64", 2**63),
+     ("int64", 2**70), ("uint64", -1), ("uint64", 2**64), ("int32", float("nan")),
+     ("int32", float("inf")), ("float32", 1e39),
+     ("float16", 65536), ("float32", 2**200), ("float64", 10**400), ("float32", 1j), ("int32", 1j),
+     ("uint8", [1, 256]), ("int16", 1e300)],
 )  # fmt: skip
 def test_numbers_that_would_be_others(dtype, number):
     with warnings.catch_warnings(), pytest.raises(tenon.UsageError, match="fit"):

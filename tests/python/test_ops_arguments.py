@@ -23,7 +23,8 @@ def test_inputs_by_position_and_by_name():
     x, w, b = np.ones((2, 3)), np.full((4, 3), 2.0), np.arange(4.0)
     want = x @ w.T + b
     for got in (
-        ops.fully_connected(x, w, b, num_hidden=4), ops.fully_connected(x, bias=b, weight=w, num_hidden=4),
+        ops.fully_connected(x, w, b, num_hidden=4),
+        ops.fully_connected(x, bias=b, weight=w, num_hidden=4),
         ops.fully_connected(data=x, weight=w, bias=b, num_hidden=4),
         ops.fully_connected(*(x,), **{"num_hidden": 4, "bias": b, "weight": w}),
     ):  # fmt: skip
@@ -159,7 +160,8 @@ def test_out():
 
 
 @pytest.mark.parametrize(
-    "out", [np.zeros((4, 5), "float32"), np.zeros((4, 6)), np.zeros((4, 6), ">f4"), read_only(), [0.0], 5, (np.zeros((4, 6), "float32"),) * 2],
+    "out", [np.zeros((4, 5), "float32"), np.zeros((4, 6)), np.zeros((4, 6), ">f4"), read_only(),
+            [0.0], 5, (np.zeros((4, 6), "float32"),) * 2],
     ids=["shape", "dtype", "swapped", "read-only", "list", "number", "two"],
 )  # fmt: skip
 def test_out_that_does_not_fit(out):

@@ -378,7 +378,9 @@ def expected(name, right, dtype, x):
 
 
 def check(name, way, dtype, x, got, want, units):
-    """Expects NaN for NaN, equal infinities and signs of zeros, else some units in the last place."""
+    """Expects NaN for NaN, equal infinities and signs of zeros, else some units in the last
+    place.
+    """
     got = np.asarray(got)
     assert got.shape == want.shape, (name, way, dtype)
     if want.dtype.kind == "c":

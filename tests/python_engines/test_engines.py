@@ -1,4 +1,6 @@
-"""tenon.Scorer in the workers of real engines: the bits of one run, one load in each process, and workers that are killed."""
+"""tenon.Scorer in the workers of real engines: the bits of one run, one load in each process, and
+workers that are killed.
+"""
 
 from __future__ import annotations
 

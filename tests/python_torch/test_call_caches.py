@@ -45,7 +45,9 @@ def test_a_dropout_in_training_draws_from_the_host_of_the_block():
 
 
 def scaled_by(factor, host, by):
-    """An operator that multiplies by a number of its host, with a gradient by a kernel or a graph."""
+    """An operator that multiplies by a number of its host, with a gradient by a kernel or a
+    graph.
+    """
 
     class Scaled:
         """factor * x"""

@@ -1,8 +1,9 @@
-"""Requests per second of a small graph in Triton, compared with an empty backend and with FastAPI and onnxruntime.
+"""Requests per second of a small graph in Triton, compared with an empty backend and with FastAPI
+and onnxruntime.
 
-Prints one line per number of connections, with the best of several rounds, in which all are measured one after the
-other. With --check, fails if Tenon has less than 0.9 of the empty backend's throughput, by the geometric mean of all
-lines.
+Prints one line per number of connections, with the best of several rounds, in which all are
+measured one after the other. With --check, fails if Tenon has less than 0.9 of the empty backend's
+throughput, by the geometric mean of all lines.
 """
 
 from __future__ import annotations
@@ -136,7 +137,10 @@ def main() -> int:
                 if other:
                     turns[-1].append(rate(port, "/infer", "json", 0, connections))
             ours, theirs, *peer = (max(each) for each in zip(*turns))
-            line = f"{connections:>3} connections: {ours:.0f} requests/s, empty backend {theirs:.0f}, ratio {ours / theirs:.3f}"
+            line = (
+                f"{connections:>3} connections: {ours:.0f} requests/s, "
+                f"empty backend {theirs:.0f}, ratio {ours / theirs:.3f}"
+            )
             ratios.append(ours / theirs)
             for each in peer:
                 line += f"; FastAPI with onnxruntime {each:.0f}, ratio {ours / each:.1f}"

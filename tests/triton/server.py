@@ -1,4 +1,6 @@
-"""Tritonserver from PyPI's nvidia-pytriton on local ports, and its repository for the tests and the benchmark."""
+"""Tritonserver from PyPI's nvidia-pytriton on local ports, and its repository for the tests and the
+benchmark.
+"""
 
 from __future__ import annotations
 

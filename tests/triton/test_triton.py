@@ -1,4 +1,6 @@
-"""Graphs in a real Triton Inference Server: bits of `tenon run`, joined requests, statistics, isolated failures."""
+"""Graphs in a real Triton Inference Server: bits of `tenon run`, joined requests, statistics,
+isolated failures.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from tritonclient import grpc, http
 from tritonclient.utils import InferenceServerException
 
 DTYPES = {
-    "bool": "BOOL", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32", "uint64": "UINT64", "int8": "INT8", "int16": "INT16",
+    "bool": "BOOL", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32", "uint64": "UINT64",
+    "int8": "INT8", "int16": "INT16",
     "int32": "INT32", "int64": "INT64", "float16": "FP16", "float32": "FP32", "float64": "FP64",
 }  # fmt: skip
 DOUBLED = [{"name": "a", "op": "fragile", "inputs": ["x"]}]
@@ -222,7 +225,8 @@ def test_waiting_requests_are_joined_and_counted(place: Path, server: Server):
     )
     assert server.metric("nv_inference_request_success", "net") - counted == requests
     print(
-        f"{requests} requests in {executions} runs; {(np.concatenate(rows) != expected).any(1).sum()} rows differ in bits from one run of all"
+        f"{requests} requests in {executions} runs; "
+        f"{(np.concatenate(rows) != expected).any(1).sum()} rows differ in bits from one run of all"
     )
 
 

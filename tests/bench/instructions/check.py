@@ -1,10 +1,14 @@
 """Counts the instructions of the host's work under callgrind, and compares them with baseline.json.
 
-check.py PROGRAM              exit status 1: a count exceeds the baseline by over 5 %, or the baseline was raised without a new reason
-check.py PROGRAM --update "why"    updates entries of the baseline that are off by over 0.5 %, with this reason
-check.py --not-reference "why"     exit status 77: skipped. The counts are only valid for one compiler and build type.
+check.py PROGRAM                   exit status 1: a count exceeds the baseline by over 5 %, or the
+                                   baseline was raised without a new reason
+check.py PROGRAM --update "why"    updates entries of the baseline that are off by over 0.5 %, with
+                                   this reason
+check.py --not-reference "why"     exit status 77: skipped. The counts are only valid for one
+                                   compiler and build type.
 
-callgrind emulates a processor with AVX2 and without AVX-512, so the counts are the same on every machine with AVX2.
+callgrind emulates a processor with AVX2 and without AVX-512, so the counts are the same on every
+machine with AVX2.
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ def skip(reason: str) -> NoReturn:
 
 
 def counted(program: str, folder: Path) -> dict[str, int]:
-    """Returns the instructions per call, by name; callgrind writes a file for each, with name and number of calls."""
+    """Returns the instructions per call, by name; callgrind writes a file for each, with name and
+    number of calls.
+    """
     environment = {
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -73,11 +79,14 @@ def compare(counts: dict[str, int], baseline: Baseline) -> list[str]:
             continue
         was = int(baseline[name]["instructions"])
         print(
-            f"{name:46} {now:12} {was:12} {(now / was - 1) * 100:+7.1f}%{'  baseline could be lowered' if now * MOST < was else ''}"
+            f"{name:46} {now:12} {was:12} "
+            f"{(now / was - 1) * 100:+7.1f}%"
+            f"{'  baseline could be lowered' if now * MOST < was else ''}"
         )
         if now > was * MOST:
             faults.append(
-                f"{name}: {now} instructions, {(now / was - 1) * 100:.1f} % above the baseline's {was}"
+                f"{name}: {now} instructions, "
+                f"{(now / was - 1) * 100:.1f} % above the baseline's {was}"
             )
     return faults + [
         f"{name}: is in the baseline but was not counted" for name in baseline if name not in counts
@@ -97,14 +106,17 @@ def unfounded(baseline: Baseline, before: Baseline) -> list[str]:
             and reason == str(old.get("reason", "")).strip()
         ):
             faults.append(
-                f"{name}: the baseline was raised from {old['instructions']} to {entry['instructions']}, but its reason is unchanged"
+                f"{name}: the baseline was raised from {old['instructions']} to "
+                f"{entry['instructions']}, but its reason is unchanged"
             )
     return faults
 
 
 def before(now: str) -> Baseline:
-    """Returns the baseline before the latest change, which made it `now`: that of the last commit if the file has uncommitted
-    changes, otherwise that before the last commit that changed it. Empty without git or without history."""
+    """Returns the baseline before the latest change, which made it `now`: that of the last commit
+    if the file has uncommitted changes, otherwise that before the last commit that changed it.
+    Empty without git or without history.
+    """
 
     def git(*arguments: str) -> str:
         try:
@@ -165,7 +177,8 @@ def main() -> int:
         print(fault)
     if faults:
         print(
-            f'If this is meant: python3 {Path(__file__)} {given.program} --update "why", in the same commit'
+            f'If this is meant: python3 {Path(__file__)} {given.program} --update "why", '
+            "in the same commit"
         )
     return 1 if faults else 0
 

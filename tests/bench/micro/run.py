@@ -1,8 +1,9 @@
-"""Runs the benchmarks that rows.py names, and bench_primitives on the networks of peers/, and prints one table.
+"""Runs the benchmarks that rows.py names, and bench_primitives on the networks of peers/, and
+prints one table.
 
-run.py TESTS [--json FILE] [--only PROGRAM,...] [--repetitions N]: TESTS is the folder of the programs. Each
-figure is the best of its repetitions, which alternate with the program's other benchmarks: other load on the machine
-only makes it worse. Exit status 1: a program failed.
+run.py TESTS [--json FILE] [--only PROGRAM,...] [--repetitions N]: TESTS is the folder of the
+programs. Each figure is the best of its repetitions, which alternate with the program's other
+benchmarks: other load on the machine only makes it worse. Exit status 1: a program failed.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def line_of(row: Row, found: dict[str, list[dict[str, Any]]]) -> Line:
 
 
 def primitives(program: Path, folder: Path) -> list[Line]:
-    """Returns rows for each network: the time of its products and convolutions, and their speedup by bfloat16."""
+    """Returns rows for each network: the time of its products and convolutions, and their speedup
+    by bfloat16.
+    """
     write = [
         sys.executable,
         str(Path(__file__).parent.parent / "peers" / "graph_json.py"),
@@ -151,7 +154,8 @@ def show(line: Line) -> None:
         met,
     ]
     print(
-        f"{line['name']:52} {cells[0]:>8} {cells[1]:11} {cells[2]:>8} {cells[3]:>7} {cells[4]:>8} {cells[5]}",
+        f"{line['name']:52} {cells[0]:>8} {cells[1]:11} {cells[2]:>8} {cells[3]:>7} {cells[4]:>8} "
+        f"{cells[5]}",
         flush=True,
     )
 

@@ -1,8 +1,9 @@
 """Compares Tenon with ONNX Runtime, OpenVINO and PyTorch: compare.py [--turns N] [--threads 1,2]
 [--only mlp,chain] [--precision bfloat16] [--json FILE]
 
-A group is one network, in inference or training, on a number of threads: its programs run in turns, each in a process
-of its own. Exit status 1: results differ. Missed goals are marked but are not failures: they depend on the machine.
+A group is one network, in inference or training, on a number of threads: its programs run in turns,
+each in a process of its own. Exit status 1: results differ. Missed goals are marked but are not
+failures: they depend on the machine.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def goal_of(network: str, mode: str, threads: int) -> float:
 
 
 def differences(results: dict[str, Path]) -> dict[str, float]:
-    """The difference of each program's first result (in training: of two steps' losses) from torch's, over the largest element."""
+    """The difference of each program's first result (in training: of two steps' losses) from
+    torch's, over the largest element.
+    """
     arrays = {program: np.load(path).astype(np.float64) for program, path in results.items()}
     reference = arrays["torch"]
     largest = np.abs(reference).max()
@@ -158,7 +161,8 @@ def main() -> int:
     versions = sorted({one["version"] for made in groups for one in made["programs"].values()})
     print(f"\n{', '.join(versions)}\nload: {load}")
     print(
-        "The best peer is the fastest of onnxruntime, openvino and torch; for training it is torch. torch.compile is only reported."
+        "The best peer is the fastest of onnxruntime, openvino and torch; for training it is "
+        "torch. torch.compile is only reported."
     )
     if given.json:
         told = {

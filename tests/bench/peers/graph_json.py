@@ -1,4 +1,6 @@
-"""Networks as graph.json and .npy files, for Tenon. graph_json.py FOLDER writes each network to a subfolder."""
+"""Networks as graph.json and .npy files, for Tenon. graph_json.py FOLDER writes each network to a
+subfolder.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ def constants_of(layer: Layer) -> dict[str, Node]:
 
 
 def write(net: Network, folder: Path, training: bool = False) -> Path:
-    """Returns graph.json and the weights. training: with a loss between the output and the input `target`."""
+    """Returns graph.json and the weights. training: with a loss between the output and the input
+    `target`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {**net.weights, **net.inputs}.items():
         np.save(folder / f"{name}.npy", value)

@@ -1,4 +1,6 @@
-"""The networks in PyTorch, eager or compiled. Uses torch's fused attention and fused Adam, which are its fastest on CPUs."""
+"""The networks in PyTorch, eager or compiled. Uses torch's fused attention and fused Adam, which
+are its fastest on CPUs.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def inference(net: Network, threads: int, precision: str) -> Callable[[], Array]
 
     def run() -> Array:
         with torch.inference_mode():
-            return module(*(each.to(dtype) for each in inputs)).float().numpy()  # type: ignore[no-any-return]
+            return (  # type: ignore[no-any-return]
+                module(*(each.to(dtype) for each in inputs)).float().numpy()
+            )
 
     return run
 

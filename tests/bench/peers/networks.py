@@ -1,6 +1,8 @@
-"""The networks, each defined once as a list of layers with weights. Every program builds its own version from these.
+"""The networks, each defined once as a list of layers with weights. Every program builds its own
+version from these.
 
-A layer's name is the name of its output. Weights and inputs are random numpy arrays, the same in every process.
+A layer's name is the name of its output. Weights and inputs are random numpy arrays, the same in
+every process.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ class Layer:
 
 @dataclass
 class Network:
-    """inputs: the arrays of a run. loss: in training only, between the last layer and the input of this name."""
+    """inputs: the arrays of a run. loss: in training only, between the last layer and the input of
+    this name.
+    """
 
     name: str
     inputs: dict[str, Array] = field(default_factory=dict)

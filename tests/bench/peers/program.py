@@ -1,7 +1,8 @@
-"""Runs one program on one network in a process of its own: program.py PROGRAM NETWORK inference|training THREADS float32|bfloat16 RESULT.npy
+"""Runs one program on one network in a process of its own: program.py PROGRAM NETWORK
+inference|training THREADS float32|bfloat16 RESULT.npy
 
-Writes the first result to RESULT.npy. Then each line of stdin is a number of runs, answered by a line of JSON with their
-seconds.
+Writes the first result to RESULT.npy. Then each line of stdin is a number of runs, answered by a
+line of JSON with their seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 import networks
 
 STEPS = 2
-LONG = 1.0  # seconds after which a turn ends early: runs take many times longer if threads wait for busy cores
+# Seconds after which a turn ends early: runs take many times longer if threads wait for busy cores.
+LONG = 1.0
 
 
 def prepared(

@@ -1,4 +1,6 @@
-"""Measures processes in turns, A B C A B C ..., so that other load on the machine affects all of them."""
+"""Measures processes in turns, A B C A B C ..., so that other load on the machine affects all of
+them.
+"""
 
 from __future__ import annotations
 
@@ -108,12 +110,15 @@ class Process:
             except json.JSONDecodeError:
                 print(line, end="", file=sys.stderr)
         raise SystemExit(
-            f"{self.case.program}, {self.case.network}, {self.case.mode} ended with {self._process.wait()}: see above"
+            f"{self.case.program}, {self.case.network}, {self.case.mode} ended with "
+            f"{self._process.wait()}: see above"
         )
 
 
 class Load:
-    """Measures the slowdown of this process's own work: 1 on an idle machine, 2 if another process competes for the core."""
+    """Measures the slowdown of this process's own work: 1 on an idle machine, 2 if another process
+    competes for the core.
+    """
 
     def __init__(self) -> None:
         self.found: list[float] = []
@@ -125,7 +130,10 @@ class Load:
         self.found.append((time.perf_counter() - begin) / (time.process_time() - work))
 
     def __str__(self) -> str:
-        told = f"this process took {statistics.median(self.found):.2f} times its CPU time (most: {max(self.found):.2f}); 1.00 is an idle machine"
+        told = (
+            f"this process took {statistics.median(self.found):.2f} times its CPU time "
+            f"(most: {max(self.found):.2f}); 1.00 is an idle machine"
+        )
         return f"{told}; load average {os.getloadavg()[0]:.1f}"
 
 

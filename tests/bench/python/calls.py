@@ -1,7 +1,9 @@
-"""Nanoseconds of small calls, compared in one run with those of numpy, torch and onnxruntime, if installed.
+"""Nanoseconds of small calls, compared in one run with those of numpy, torch and onnxruntime, if
+installed.
 
-calls.py [ROUNDS]: each round makes every call 100 times; the table has the minimum, median and maximum over the rounds. Other
-load on the machine hardly affects the minimum. README.md in this folder lists the goals.
+calls.py [ROUNDS]: each round makes every call 100 times; the table has the minimum, median and
+maximum over the rounds. Other load on the machine hardly affects the minimum. README.md in this
+folder lists the goals.
 """
 
 from __future__ import annotations
@@ -136,7 +138,8 @@ def main() -> None:
     for name, (_function, goal) in cases.items():
         found = times[name]
         print(
-            f"{name:42} {min(found):7.0f} {statistics.median(found):7.0f} {max(found):8.0f} {goal or '':>6}"
+            f"{name:42} {min(found):7.0f} {statistics.median(found):7.0f} {max(found):8.0f} "
+            f"{goal or '':>6}"
         )
 
 

@@ -1,4 +1,6 @@
-"""Speedup by two Python threads with large elementwise calls: the GIL is released while kernels run. threads.py [ROUNDS]"""
+"""Speedup by two Python threads with large elementwise calls: the GIL is released while kernels
+run. threads.py [ROUNDS]
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def main() -> None:
             thread.join()
         ratios.append(one / (time.perf_counter() - begin))
     print(
-        f"speedup by two threads: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}"
+        f"speedup by two threads: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to "
+        f"{max(ratios):.2f}"
     )
 
 

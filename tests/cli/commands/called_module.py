@@ -1,5 +1,6 @@
-# called_module.py MODULE: imports a module that `tenon typing` wrote, with a package `tenon` that notes what it is asked for, calls the
-# functions of the plugin speaks_markup, and prints signatures and notes, one a line.
+# called_module.py MODULE: imports a module that `tenon typing` wrote, with a package `tenon` that
+# notes what it is asked for, calls the functions of the plugin speaks_markup, and prints signatures
+# and notes, one a line.
 import importlib.util
 import inspect
 import sys

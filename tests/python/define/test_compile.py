@@ -189,7 +189,8 @@ def test_files_that_the_flags_name_are_looked_at(tmp_path):
             f'asm(".section .rodata\\nfactor_byte: .incbin \\"{data}\\"\\n.previous");\n'
             + SOURCE.replace("static_cast<T>(factor)", "T(factor_byte)").replace(
                 "struct Scaled",
-                'extern const unsigned char factor_byte __attribute__((visibility("hidden")));\nstruct Scaled',
+                'extern const unsigned char factor_byte __attribute__((visibility("hidden")));\n'
+                "struct Scaled",
             )
         )
         np.testing.assert_array_equal(
@@ -285,7 +286,8 @@ def test_errors_of_the_linker_and_of_clang_are_read():
             flags=FLAGS,
         )
     output = """In file included from /tmp/x/mine.cpp:1:
-/sdk/tenon/checks.hpp:134:3: error: static_assert failed due to requirement 'x' "describe has no doc: add op.doc(...)"
+/sdk/tenon/checks.hpp:134:3: error: static_assert failed due to requirement 'x' \
+"describe has no doc: add op.doc(...)"
   TENON_SENTENCE(no_doc, "describe has no doc: add op.doc(...) with one sentence");
   ^              ~~~~~~
 /tmp/x/mine.cpp:21:1: note: in instantiation of template class 'tenon::Verdict' requested here
@@ -296,7 +298,8 @@ TENON_OPERATOR(scaled, Scaled)
     ^
 """
     assert [fault[0] for fault in compiler_errors.faults(output, "/tmp/x/mine.cpp")] == [
-        "mine.cpp:21: static_assert failed due to requirement 'x' \"describe has no doc: add op.doc(...)\"",
+        "mine.cpp:21: static_assert failed due to requirement 'x' "
+        '"describe has no doc: add op.doc(...)"',
         "mine.cpp:17: use of undeclared identifier 'foo'",
     ]
 
@@ -331,7 +334,10 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     compiler.write_text(f'#!/bin/sh\necho run >> {counter}\nexec c++ "$@"\n')
     compiler.chmod(0o755)
     environment = os.environ | {"CXX": str(compiler), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    script = f"import tenon; print(tenon.compile({SOURCE!r}, flags={FLAGS!r}).scaled([1.0, 2.0]).tolist())"
+    script = (
+        f"import tenon; print(tenon.compile({SOURCE!r}, flags={FLAGS!r})"
+        ".scaled([1.0, 2.0]).tolist())"
+    )
     running = [
         subprocess.Popen(
             [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
@@ -346,7 +352,8 @@ def test_processes_that_compile_the_same_wait_for_the_first(tmp_path):
     next(folder.glob("*/scaled.so")).unlink()
     held = textwrap.dedent(f"""
         import fcntl, sys, time
-        file = open({str(folder / "lock")!r}, "w"); fcntl.flock(file, fcntl.LOCK_EX); print("held", flush=True); time.sleep(60)
+        file = open({str(folder / "lock")!r}, "w")
+        fcntl.flock(file, fcntl.LOCK_EX); print("held", flush=True); time.sleep(60)
     """)
     holder = subprocess.Popen([sys.executable, "-c", held], stdout=subprocess.PIPE, text=True)
     try:
@@ -453,8 +460,10 @@ def test_to_cpp_writes_a_class_that_compiles_with_the_same_manifest():
     }
     assert "// " in text and "call.y = call.x" in text
     for word in (
-        'added(2, "factor").was(0.25);', 'added(2, "weights").was({0.5, 2.0});', 'added(2, "axes").was({7});', 'removed(2, "any");',
-        'removed(3, "old").was("max");', 'added_input(3, "rest");', 'added_output(3, "h");', 'added_state(2, "mean");',
+        'added(2, "factor").was(0.25);', 'added(2, "weights").was({0.5, 2.0});',
+        'added(2, "axes").was({7});', 'removed(2, "any");',
+        'removed(3, "old").was("max");', 'added_input(3, "rest");', 'added_output(3, "h");',
+        'added_state(2, "mean");',
     ):  # fmt: skip
         assert "op." + word in text
     with pytest.raises(tenon.Error, match="write infer here"):

@@ -486,15 +486,21 @@ def test_manifests_have_the_bytes_that_the_sdk_writes():
     from tenon._define import cbor
 
     listed = {
-        "tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1, "aliases": [],
+        "tenon": 1, "name": "cosine", "doc": "scale * cos(x), element by element", "version": 1,
+        "aliases": [],
         "types": ["float16", "bfloat16", "float32", "float64"],
-        "inputs": [{"name": "x", "doc": "angles in radians", "optional": False, "variadic": False, "types": None, "initial": None, "weight": False}],
-        "outputs": [{"name": "y", "doc": "same shape as x", "hidden": False, "count": None}], "states": [],
-        "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0, "required": False,
+        "inputs": [{"name": "x", "doc": "angles in radians", "optional": False, "variadic": False,
+                    "types": None, "initial": None, "weight": False}],
+        "outputs": [{"name": "y", "doc": "same shape as x", "hidden": False, "count": None}],
+        "states": [],
+        "params": [{"name": "scale", "doc": "multiplier", "kind": "float32", "default": 1.0,
+                    "required": False,
                     "min": None, "max": None, "above": 0.0, "below": None, "choices": []}],
-        "inplace": [["x", "y"]], "backward_inplace": [["y", "x"]], "backward_reads": ["x"], "accumulates": True, "strides": True,
+        "inplace": [["x", "y"]], "backward_inplace": [["y", "x"]], "backward_reads": ["x"],
+        "accumulates": True, "strides": True,
         "random": False, "elementwise": True, "kernels_elsewhere": False,
-        "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"], "renamed": [], "added": [],
+        "functions": ["forward", "forward_sparse", "backward", "backward_sparse", "infer_storage"],
+        "renamed": [], "added": [],
     }  # fmt: skip
     assert len(cbor.dumps(listed)) == 582
     assert list(cosine()._tenon_definition.manifest)[: len(listed)] == list(listed)

@@ -90,9 +90,12 @@ def test_variables():
 
 @pytest.mark.parametrize(
     "arguments",
-    [dict(init="nix", shape=2), dict(init=("normal",), shape=2), dict(init=("normal", 0, 1, 5), shape=2), dict(init=("normal", 0, "a"), shape=2),
-     dict(init=None, shape=2), dict(init=True, shape=2), dict(init=(), shape=2), dict(init=("uniform", 1, 0), shape=2), dict(value="a"),
-     dict(value=X, shape=2), dict(value=X, dtype="float64"), dict(value=[1.5], dtype="int32"), dict(value=X, init="zeros"), dict(value=X.astype(object))],
+    [dict(init="nix", shape=2), dict(init=("normal",), shape=2),
+     dict(init=("normal", 0, 1, 5), shape=2), dict(init=("normal", 0, "a"), shape=2),
+     dict(init=None, shape=2), dict(init=True, shape=2), dict(init=(), shape=2),
+     dict(init=("uniform", 1, 0), shape=2), dict(value="a"),
+     dict(value=X, shape=2), dict(value=X, dtype="float64"), dict(value=[1.5], dtype="int32"),
+     dict(value=X, init="zeros"), dict(value=X.astype(object))],
     ids=str,
 )  # fmt: skip
 def test_variables_that_are_refused(arguments):

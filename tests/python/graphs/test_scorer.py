@@ -129,8 +129,8 @@ def test_a_scorer_goes_to_another_process(network, tmp_path, python):
     assert python(code) == "[[11.0], [11.0]]\n"
     network.write_bytes(network.read_bytes() + b"x")
     assert (
-        python(code)
-        == f"FileError '{network}' is not the file that the scorer was created with: its content differs here\n"
+        python(code) == f"FileError '{network}' is not the file that the scorer was created with: "
+        "its content differs here\n"
     )
     network.unlink()
     assert python(code) == f"FileError cannot read '{network}': No such file or directory\n"

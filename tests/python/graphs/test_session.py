@@ -138,13 +138,22 @@ def test_inputs_that_do_not_fit(session, inputs, error, text):
 def test_arguments_that_do_not_fit(session):
     given = {"x": X, "k": K}
     for call, error in (
-        (lambda: session(X, K, X), TypeError), (lambda: session(X, x=X), TypeError), (lambda: session(X, K, k=K), TypeError),
-        (lambda: session.run(given, outputs="nix"), tenon.UsageError), (lambda: session.run(given, outputs=[5]), TypeError),
-        (lambda: session.run(given, outputs=5), TypeError), (lambda: session.run(given, batch=-1), tenon.UsageError),
-        (lambda: session.run(given, batch="a"), TypeError), (lambda: session.run(given, batch=2**70), TypeError), (lambda: session.run(given, nix=1), TypeError),
-        (lambda: session.run(given, given), TypeError), (lambda: session.tensor(5), TypeError), (lambda: session.tensor("nix"), tenon.UsageError),
-        (lambda: session.plan(x="a"), TypeError), (lambda: session.plan(nix=1), tenon.UsageError), (lambda: setattr(session, "step", -1), TypeError),
-        (lambda: setattr(session, "step", "a"), TypeError), (lambda: session.run(given, into=5), TypeError), (lambda: session.run(given, into={5: X}), TypeError),
+        (lambda: session(X, K, X), TypeError), (lambda: session(X, x=X), TypeError),
+        (lambda: session(X, K, k=K), TypeError),
+        (lambda: session.run(given, outputs="nix"), tenon.UsageError),
+        (lambda: session.run(given, outputs=[5]), TypeError),
+        (lambda: session.run(given, outputs=5), TypeError),
+        (lambda: session.run(given, batch=-1), tenon.UsageError),
+        (lambda: session.run(given, batch="a"), TypeError),
+        (lambda: session.run(given, batch=2**70), TypeError),
+        (lambda: session.run(given, nix=1), TypeError),
+        (lambda: session.run(given, given), TypeError), (lambda: session.tensor(5), TypeError),
+        (lambda: session.tensor("nix"), tenon.UsageError),
+        (lambda: session.plan(x="a"), TypeError), (lambda: session.plan(nix=1), tenon.UsageError),
+        (lambda: setattr(session, "step", -1), TypeError),
+        (lambda: setattr(session, "step", "a"), TypeError),
+        (lambda: session.run(given, into=5), TypeError),
+        (lambda: session.run(given, into={5: X}), TypeError),
     ):  # fmt: skip
         with pytest.raises(error) as found:
             call()
@@ -195,10 +204,14 @@ def read_only(array):
 
 
 INTO = {
-    "small": np.zeros((2, 4), "float32"), "float64": np.zeros((3, 4)), "swapped": np.zeros((3, 4), ">f4"), "fortran": np.zeros((3, 4), "float32", "F"),
-    "strided": np.zeros((3, 8), "float32")[:, ::2], "negative": np.zeros((3, 4), "float32")[::-1], "read-only": read_only(np.zeros((3, 4), "float32")),
-    "read-only matrix": read_only(np.zeros((3, 4), "float32").view(np.matrix)), "bytes": memoryview(bytes(48)).cast("f", (3, 4)),
-    "list": [[0.0] * 4] * 3, "number": 0.0, "masked": np.ma.zeros((3, 4), "float32"), "none": None, "text": "aaaa",
+    "small": np.zeros((2, 4), "float32"), "float64": np.zeros((3, 4)),
+    "swapped": np.zeros((3, 4), ">f4"), "fortran": np.zeros((3, 4), "float32", "F"),
+    "strided": np.zeros((3, 8), "float32")[:, ::2], "negative": np.zeros((3, 4), "float32")[::-1],
+    "read-only": read_only(np.zeros((3, 4), "float32")),
+    "read-only matrix": read_only(np.zeros((3, 4), "float32").view(np.matrix)),
+    "bytes": memoryview(bytes(48)).cast("f", (3, 4)),
+    "list": [[0.0] * 4] * 3, "number": 0.0, "masked": np.ma.zeros((3, 4), "float32"), "none": None,
+    "text": "aaaa",
 }  # fmt: skip
 
 
@@ -350,8 +363,10 @@ def test_profile():
 
 @pytest.mark.parametrize(
     "options",
-    [dict(device="nix"), dict(device=5), dict(training="a"), dict(seed=-1), dict(seed=2**64), dict(seed=1.5), dict(plans=0), dict(plans=-1),
-     dict(plans="a"), dict(trace="/nix/trace.json"), dict(trace=5), dict(nix=1), dict(debug=True, trace="t.json"), dict(profile=None)],
+    [dict(device="nix"), dict(device=5), dict(training="a"), dict(seed=-1), dict(seed=2**64),
+     dict(seed=1.5), dict(plans=0), dict(plans=-1),
+     dict(plans="a"), dict(trace="/nix/trace.json"), dict(trace=5), dict(nix=1),
+     dict(debug=True, trace="t.json"), dict(profile=None)],
     ids=str,
 )  # fmt: skip
 def test_options_that_do_not_fit(options, tmp_path, monkeypatch):
@@ -394,8 +409,10 @@ def test_many_inputs_and_outputs():
 def test_after_close(session):
     with session as same:
         assert same is session
-    for call in (lambda: session(X, K), lambda: session.run({"x": X, "k": 2}), lambda: session.step, session.graph, session.times, lambda: session.tensor("x"),
-                 lambda: session.plan(), lambda: pickle.dumps(session), lambda: setattr(session, "step", 1)):  # fmt: skip
+    for call in (lambda: session(X, K), lambda: session.run({"x": X, "k": 2}), lambda: session.step,
+                 session.graph, session.times, lambda: session.tensor("x"),
+                 lambda: session.plan(), lambda: pickle.dumps(session),
+                 lambda: setattr(session, "step", 1)):  # fmt: skip
         with pytest.raises(tenon.UsageError, match="closed"):
             call()
     session.close()

@@ -16,7 +16,8 @@ import sys
 import tenon
 from training import examples, network
 
-trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, micro_batches=3, distributed=True, comm_timeout=30)
+trainer = tenon.Trainer(network(), examples(), epochs=2, batch=16, micro_batches=3,
+                        distributed=True, comm_timeout=30)
 sys.stdout.write(f"{trainer.rank} of {trainer.processes}\\n")
 for report in trainer:
     pass

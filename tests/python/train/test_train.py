@@ -1,4 +1,6 @@
-"""Training from Python: bits equal to the program's, resuming, Ctrl-C, early stopping, and errors."""
+"""Training from Python: bits equal to the program's, resuming, Ctrl-C, early stopping, and
+errors.
+"""
 
 import os
 import signal
@@ -25,8 +27,9 @@ PROGRAM = Path(os.environ.get("TENON_PROGRAM", Path(tenon.__file__).parents[2] /
     [
         ([], {}),
         (
-            "--optimizer adamw --set weight_decay=0.1 --schedule cosine --warm-up 5 --end-rate 1e-5 --accumulate 2 "
-            "--micro-batches 3 --clip-norm 0.5 --seed 7 --epochs 3 --batch 10 --learning-rate 0.01".split(),
+            "--optimizer adamw --set weight_decay=0.1 --schedule cosine --warm-up 5 "
+            "--end-rate 1e-5 --accumulate 2 --micro-batches 3 --clip-norm 0.5 --seed 7 --epochs 3 "
+            "--batch 10 --learning-rate 0.01".split(),
             dict(
                 optimizer="adamw",
                 weight_decay=0.1,
@@ -40,8 +43,8 @@ PROGRAM = Path(os.environ.get("TENON_PROGRAM", Path(tenon.__file__).parents[2] /
             | dict(seed=7, epochs=3, batch=10, learning_rate=0.01),
         ),
         (
-            "--optimizer momentum --schedule step --decay-every 4 --decay 0.5 --no-shuffle --epochs 4 "
-            "--memory-budget 18000".split(),
+            "--optimizer momentum --schedule step --decay-every 4 --decay 0.5 --no-shuffle "
+            "--epochs 4 --memory-budget 18000".split(),
             dict(
                 optimizer="momentum",
                 schedule="step",
