@@ -29,12 +29,14 @@ progress() {
 
 # build TARGET...: builds these targets.
 build() {
-  cmake --build "$root/build-demo/build" --target "$@" 2>&1 | tee -a "$log" | progress || { tail -50 "$log"; exit 1; }
+  cmake --build "$root/build-demo/build" --target "$@" 2>&1 | tee -a "$log" | progress ||
+    { tail -50 "$log"; exit 1; }
 }
 
 say "Setup: packages, and a build of what the first network needs"
 mkdir -p build-demo
-bash host/setup.sh 2>&1 | tee build-demo/setup.txt | { grep --line-buffered '^setup:' || true; } || { cat build-demo/setup.txt; exit 1; }
+bash host/setup.sh 2>&1 | tee build-demo/setup.txt |
+  { grep --line-buffered '^setup:' || true; } || { cat build-demo/setup.txt; exit 1; }
 if [[ ! -e /dev/nvidia0 ]]; then
   cuda=${TENON_CUDA:-OFF}
   architectures=()
@@ -43,8 +45,14 @@ else
   architectures=(-DCMAKE_CUDA_ARCHITECTURES=native)
 fi
 case $cuda in
-  OFF) echo "building for the CPU only; TENON_CUDA=ON bash host/demo.sh also builds CUDA kernels, which takes longer" ;;
-  *) echo "building CUDA kernels as well, if nvcc is found; TENON_CUDA=OFF bash host/demo.sh builds for the CPU only" ;;
+  OFF)
+    echo "building for the CPU only; TENON_CUDA=ON bash host/demo.sh also builds CUDA kernels," \
+      "which takes longer"
+    ;;
+  *)
+    echo "building CUDA kernels as well, if nvcc is found; TENON_CUDA=OFF bash host/demo.sh" \
+      "builds for the CPU only"
+    ;;
 esac
 # -O2 for the plugins, which compute, and -O1 for the host, as in CI: -O3 takes longer to compile.
 # g++ saves a tenth of the time if it collects garbage later, and takes up to 1 GiB per job.
@@ -53,12 +61,14 @@ memory=$(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo)
 if ((memory / ($(nproc) + 2) > 1500000)) && "${CXX:-c++}" --version | grep -q 'Free Software'; then
   options+=" --param=ggc-min-heapsize=1000000"
 fi
-cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$options" -DTENON_PLUGIN_OPTIONS=-O2 -DTENON_PROGRAM_OPTIONS=-Og \
+cmake -G Ninja -B build-demo/build -DCMAKE_BUILD_TYPE=Release \
+  "-DCMAKE_CXX_FLAGS_RELEASE=$options" -DTENON_PLUGIN_OPTIONS=-O2 -DTENON_PROGRAM_OPTIONS=-Og \
   -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_BENCH=OFF -DTENON_CUDA="$cuda" "${architectures[@]}" \
   -DCMAKE_INSTALL_PREFIX="$PWD/build-demo/installed" >"$log" 2>&1 || { cat "$log"; exit 1; }
 build tenon tenon-probe tenon_{elementwise,linalg,nn,optim,reduce,shape}
 rm -rf build-demo/installed build-demo/work
-images=$PWD/tests/data/digits_images.npy labels=$PWD/tests/data/digits_labels.npy demo=$PWD/host/demo
+images=$PWD/tests/data/digits_images.npy labels=$PWD/tests/data/digits_labels.npy
+demo=$PWD/host/demo
 path=$PATH
 PATH=$root/build-demo/build:$path
 include=$root/sdk/include
@@ -71,9 +81,10 @@ train() {
   local name=$1
   shift
   cp "$demo/$name.json" .
-  tenon train "$name.json" -o "$name.tenon" --plot "$name.svg" --metrics "$name.jsonl" --accuracy scores=label --optimizer adamw \
-    --data image=moved.npy --data label=moved-labels.npy --validate "image=$images[1500:]" --validate "label=$labels[1500:]" \
-    --schedule cosine --epochs 20 "$@"
+  tenon train "$name.json" -o "$name.tenon" --plot "$name.svg" --metrics "$name.jsonl" \
+    --accuracy scores=label --optimizer adamw --data image=moved.npy \
+    --data label=moved-labels.npy --validate "image=$images[1500:]" \
+    --validate "label=$labels[1500:]" --schedule cosine --epochs 20 "$@"
 }
 
 # confusion_table LEAST: prints the result of confusion.json; fails if the accuracy is below LEAST.
@@ -97,20 +108,23 @@ confusion_table() {
 # try_out GRAPH LEAST: runs the trained graph in a new process on rows 1500 to 1796.
 try_out() {
   tenon run "$1.tenon" --input "image=$images[1500:]" --output "digit=$1-digit.npy"
-  tenon --json run "$demo/confusion.json" --input "digit=$1-digit.npy" --input "label=$labels[1500:]" | confusion_table "$2"
+  tenon --json run "$demo/confusion.json" --input "digit=$1-digit.npy" \
+    --input "label=$labels[1500:]" | confusion_table "$2"
 }
 
 say "A custom operator: one source file, one compiler command, one folder"
 cat "$demo/half_square.cpp"
 set -x
-g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/half_square.cpp" -o plugins/half_square.so
+g++ -std=c++20 -O2 -fPIC -shared -fvisibility=hidden -I"$include" "$demo/half_square.cpp" \
+  -o plugins/half_square.so
 { set +x; } 2>/dev/null
 export TENON_PLUGIN_PATH=$PWD/plugins
 tenon inspect half_square
 
 begin=$SECONDS
 say "Training data: a graph moves rows 0 to 1499 by half a pixel in four directions"
-tenon run "$demo/moved.json" --input "image=$images[:1500]" --input "label=$labels[:1500]" --output image=moved.npy --output label=moved-labels.npy
+tenon run "$demo/moved.json" --input "image=$images[:1500]" --input "label=$labels[:1500]" \
+  --output image=moved.npy --output label=moved-labels.npy
 
 say "Training a perceptron with one hidden layer and half_square as its activation"
 train mlp --learning-rate 0.002 --set weight_decay=0.1
@@ -149,7 +163,8 @@ mv half_square.so.away plugins/half_square.so
 
 source "$demo/sparse.sh"
 
-say "Done. Look at build-demo/work: mlp.tenon, convnet.tenon, their curves mlp.svg and convnet.svg, the graph digits.svg"
+say "Done. Look at build-demo/work: mlp.tenon, convnet.tenon, their curves mlp.svg and" \
+  "convnet.svg, the graph digits.svg"
 cat <<'END'
 Next:
     export PATH=$PWD/build-demo/installed/bin:$PATH

@@ -13,7 +13,8 @@
 #   --known       the faults of mutate/known.txt instead of random ones; --known=m02,n31 only these
 #   --python EXE  for folders in host/python: an interpreter with the requirements of tests/python,
 #                 whose tests then decide (build-ci/venv/bin/python)
-#   --build DIR   folder of the copy of the tree and its build, reused by the next run (build/mutate)
+#   --build DIR   folder of the copy of the tree and its build, reused by the next run
+#                 (build/mutate)
 #
 # Works on a copy of the last commit; the working tree stays unchanged. For each fault only the
 # library is compiled again, not the tests. The test program of the fault's folder is linked and run
@@ -82,7 +83,8 @@ give_up() {
 }
 # Warnings must not reject faults, such as unused names or && next to ||. At -O1, g++ also warns of
 # code that is fine.
-quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized -Wno-unused-parameter -Wno-type-limits"
+quiet="-Wno-unused -Wno-parentheses -Wno-empty-body -Wno-maybe-uninitialized"
+quiet+=" -Wno-unused-parameter -Wno-type-limits"
 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 $quiet" -DTENON_CUDA=OFF \
   -DTENON_BUILD_BENCH=OFF "$@" >"$log" 2>&1 || give_up "the copy cannot be configured"
@@ -125,7 +127,9 @@ for program in "${programs[@]}"; do
   run "$program" 1200 || give_up "test_$program fails without a fault"
   seconds[$program]=$((SECONDS - begin))
 done
-mapfile -t programs < <(for program in "${programs[@]}"; do echo "${seconds[$program]} $program"; done | sort -n | cut -d' ' -f2)
+mapfile -t programs < <(for program in "${programs[@]}"; do
+  echo "${seconds[$program]} $program"
+done | sort -n | cut -d' ' -f2)
 
 # --- the faults
 declare -A of=([killed]=0 [SURVIVED]=0 ["does not build"]=0 ["fits nothing"]=0)
@@ -192,4 +196,5 @@ fi
 tried=$((of[killed] + of[SURVIVED]))
 echo
 for survivor in "${survivors[@]}"; do echo "SURVIVED  $survivor"; done
-echo "score: ${of[killed]} of $tried killed ($((tried ? 100 * of[killed] / tried : 0)) %), seed $seed; ${of["does not build"]} did not build, ${of["fits nothing"]} fitted nothing"
+echo "score: ${of[killed]} of $tried killed ($((tried ? 100 * of[killed] / tried : 0)) %)," \
+  "seed $seed; ${of["does not build"]} did not build, ${of["fits nothing"]} fitted nothing"

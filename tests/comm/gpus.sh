@@ -55,7 +55,8 @@ cat >all.json <<'E2'
              "for_one": "for_one", "in_lanes": "in_lanes", "part": "part", "short_part": "short_part", "gathered": "gathered", "of_one": "of_one",
              "dealt": "dealt"}}
 E2
-outputs="sum mean largest whole smallest halves for_one in_lanes part short_part gathered of_one dealt"
+outputs="sum mean largest whole smallest halves for_one in_lanes part short_part gathered of_one"
+outputs+=" dealt"
 export outputs
 cat >run.sh <<'E2'
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
@@ -84,13 +85,17 @@ ranks 2 bash -c 'tenon --device cuda show all.json --plan' >log 2>&1
   { head -n 40 log; fail "some kernels run on the CPU"; }
 
 echo "-- point-to-point calls, and calls that are rejected"
-pair() { echo "{\"tenon\": 1, \"inputs\": {\"x\": {\"dtype\": \"float32\", \"shape\": [$1]}}, \"nodes\": [$2], \"outputs\": {\"y\": \"y\"}}"; }
+pair() {
+  local inputs="{\"x\": {\"dtype\": \"float32\", \"shape\": [$1]}}"
+  echo "{\"tenon\": 1, \"inputs\": $inputs, \"nodes\": [$2], \"outputs\": {\"y\": \"y\"}}"
+}
 pair 5 '{"name": "y", "op": "send", "inputs": ["x"], "attrs": {"to": 1}}' >pair0.json
 pair 5 '{"name": "y", "op": "recv", "inputs": ["x"], "attrs": {"source": 0}}' >pair1.json
 pair 5 '{"name": "y", "op": "all_reduce", "inputs": ["x"]}' >other0.json
 pair 6 '{"name": "y", "op": "all_reduce", "inputs": ["x"]}' >other1.json
-pair 5 '{"name": "y", "op": "all_reduce", "inputs": ["x"], "attrs": {"order": "library", "timeout": 20}}' >library0.json
-pair 6 '{"name": "y", "op": "all_reduce", "inputs": ["x"], "attrs": {"order": "library", "timeout": 20}}' >library1.json
+attrs='"attrs": {"order": "library", "timeout": 20}'
+pair 5 '{"name": "y", "op": "all_reduce", "inputs": ["x"], '"$attrs}" >library0.json
+pair 6 '{"name": "y", "op": "all_reduce", "inputs": ["x"], '"$attrs}" >library1.json
 cat >each.sh <<'E2'
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
 own_gpu "${OMPI_COMM_WORLD_LOCAL_RANK:-$rank}"
@@ -100,7 +105,9 @@ ranks 2 bash each.sh pair >log 2>&1 || { tail -n 12 log; fail "send and recv fai
 cmp pair0.npy pair1.npy || fail "send and recv: the bits differ"
 for which in other library; do
   ranks 2 bash each.sh $which >log 2>&1 && fail "$which: tensors of different shapes"
-  grep -q 'is in a different call than rank .: the processes run different graphs, or use tensors of different dtypes or shapes' log || { tail -n 12 log; fail "$which: nothing says why"; }
+  graphs='the processes run different graphs, or use tensors of different dtypes or shapes'
+  grep -q "is in a different call than rank .: $graphs" log ||
+    { tail -n 12 log; fail "$which: nothing says why"; }
 done
 
 echo "-- training with gradients reduced on the GPUs, and on the CPU without NCCL"

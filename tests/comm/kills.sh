@@ -25,7 +25,8 @@ for ((i = 1; killed < times && i <= 2 * times; ++i)); do
   rm -f net.tenon c.tenon
   ranks $((2 + RANDOM % 3)) "${train[@]}" >log 2>&1 &
   job=$!
-  sleep "$(awk -v random=$RANDOM -v takes=$takes 'BEGIN { print takes / 1000 * (0.15 + 0.8 * random / 32768) }')"
+  sleep "$(awk -v random=$RANDOM -v takes=$takes \
+    'BEGIN { print takes / 1000 * (0.15 + 0.8 * random / 32768) }')"
   mapfile -t pids < <(pgrep -f "^$build/tenon .*train net.json")
   ((${#pids[@]} == 0)) || kill -9 "${pids[RANDOM % ${#pids[@]}]}"
   begin=$(date +%s%N)

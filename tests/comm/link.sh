@@ -9,7 +9,9 @@ digits=$here/../data
 command -v mpirun.openmpi >/dev/null || { echo "skipped: mpirun.openmpi is missing"; exit 77; }
 space=tenon-$$
 work=$(mktemp -d)
-trap 'pkill -KILL -f "^$build/tenon .*train link.json"; for i in 1 2; do ip netns del $space-$i 2>/dev/null; done; rm -rf "$work"' EXIT
+trap 'pkill -KILL -f "^$build/tenon .*train link.json"
+  for i in 1 2; do ip netns del $space-$i 2>/dev/null; done
+  rm -rf "$work"' EXIT
 ip netns add $space-1 2>/dev/null && ip netns add $space-2 ||
   { echo "skipped: network namespaces need root and iproute2"; exit 77; }
 ip link add near netns $space-1 type veth peer name far netns $space-2

@@ -34,11 +34,14 @@ digits=$here/../data
 mlp='{"name": "fc1", "op": "fully_connected", "inputs": ["scaled"], "attrs": {"num_hidden": 24}},
   {"name": "act", "op": "relu", "inputs": ["fc1"]},
   {"name": "last", "op": "dropout", "inputs": ["act"], "attrs": {"p": 0.1}}'
-convnet='{"name": "picture", "op": "reshape", "inputs": ["scaled"], "attrs": {"shape": [-1, 1, 8, 8]}},
-  {"name": "conv", "op": "convolution", "inputs": ["picture"], "attrs": {"kernel": [3, 3], "num_filter": 4, "pad": [1, 1]}},
+convnet='{"name": "picture", "op": "reshape", "inputs": ["scaled"],
+   "attrs": {"shape": [-1, 1, 8, 8]}},
+  {"name": "conv", "op": "convolution", "inputs": ["picture"],
+   "attrs": {"kernel": [3, 3], "num_filter": 4, "pad": [1, 1]}},
   {"name": "norm", "op": "batch_norm", "inputs": ["conv"]},
   {"name": "act", "op": "relu", "inputs": ["norm"]},
-  {"name": "pool", "op": "max_pool", "inputs": ["act"], "attrs": {"kernel": [2, 2], "stride": [2, 2]}},
+  {"name": "pool", "op": "max_pool", "inputs": ["act"],
+   "attrs": {"kernel": [2, 2], "stride": [2, 2]}},
   {"name": "last", "op": "dropout", "inputs": ["pool"], "attrs": {"p": 0.2}}'
 for net in mlp convnet; do
   cat >$net.json <<E2
@@ -66,19 +69,25 @@ cat >words.json <<'E2'
  "outputs": {"scores": "scores", "loss": "loss"}}
 E2
 awk 'BEGIN { x = 1; for (i = 0; i < 500; ++i) { line = i % 3; at = 0
-  for (j = 0; j < 5; ++j) { x = (x * 1103515245 + 12345) % 2147483648; at += 1 + x % 79; line = line " " at ":" (j + 1) }
+  for (j = 0; j < 5; ++j) {
+    x = (x * 1103515245 + 12345) % 2147483648; at += 1 + x % 79; line = line " " at ":" (j + 1)
+  }
   print line } }' >words.svm
 
 data_of() {
   if [[ $1 == words ]]; then
     echo "--data words=words.svm --data label=words.svm:labels"
   else
-    echo "--data image=$digits/digits_images.npy[0:700] --data label=$digits/digits_labels.npy[0:700] --accuracy scores=label"
+    echo "--data image=$digits/digits_images.npy[0:700]" \
+      "--data label=$digits/digits_labels.npy[0:700] --accuracy scores=label"
   fi
 }
 # 700 rows are 5.5 steps of 8 micro-batches of 16: in the last step of an epoch, some processes have
 # no micro-batch.
-options() { echo "$(data_of "$1") --batch 16 --micro-batches ${micro_batches:-8} --seed ${seed:-3} --clip-norm 1"; }
+options() {
+  echo "$(data_of "$1") --batch 16 --micro-batches ${micro_batches:-8} --seed ${seed:-3}" \
+    "--clip-norm 1"
+}
 train() { # NET OUTPUT OPTION...
   local net=$1 output=$2
   shift 2
@@ -124,17 +133,20 @@ run 2 mlp patient.tenon --epochs 2 --comm-timeout 1e10 >log 2>&1 ||
 
 echo "-- invalid runs are rejected"
 run 2 mlp x.tenon --comm-timeout 0 >log 2>&1; refused 'comm_timeout is 0 but must be above 0'
+cannot='tenon_comm.so communicates with other processes, which a worker process cannot'
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable --isolate all \
   call ranks >log 2>&1
-refused 'tenon_comm.so communicates with other processes, which a worker process cannot: do not isolate it'
+refused "$cannot: do not isolate it"
 micro_batches=1 run 2 mlp x.tenon >log 2>&1
 refused 'micro_batches is 1 but must be at least 2, the number of processes'
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; seed=$rank train mlp x.tenon' >log 2>&1
 refused 'rank 1 differs from rank 0 in the seed: 1 instead of 0'
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon --micro-batches 2 --data image=$digits/digits_images.npy[0:$rows] \
-  --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1; refused 'rank 1 differs from rank 0 in the number of examples: 699 instead of 700'
+ranks 2 bash -c '. ./rank.sh; rows=$((700 - rank)); tenon train mlp.json -o x.tenon \
+  --micro-batches 2 --data image=$digits/digits_images.npy[0:$rows] \
+  --data label=$digits/digits_labels.npy[0:$rows]' >log 2>&1
+refused 'rank 1 differs from rank 0 in the number of examples: 699 instead of 700'
 sed 's/0.0625/0.07/' mlp.json >other.json
 # shellcheck disable=SC2016
 ranks 2 bash -c '. ./rank.sh; ((rank == 0)) && net=mlp || net=other; train $net x.tenon' >log 2>&1
@@ -155,17 +167,22 @@ cat >large.json <<'E2'
  "nodes": [{"name": "products", "op": "matmul", "inputs": ["x", "w"]}, {"name": "loss", "op": "sum", "inputs": ["products"]}],
  "outputs": {"loss": "loss"}}
 E2
+infinite="^error: step 2 of epoch 0: the gradient of 'w' is not finite"
 ranks 2 "$build/tenon" --plugins "$build/plugins" --trust-writable train large.json -o x.tenon \
   --data x=large.svm --no-shuffle --batch 2 --micro-batches 2 \
   --learning-rate 1e-30 --epochs 1 >log 2>&1
-refused "^error: step 2 of epoch 0: the gradient of 'w' is not finite; the sum over the step's micro-batches is too large"
+refused "$infinite; the sum over the step's micro-batches is too large"
 [[ $(grep -c 'is too large' log) == 1 ]] ||
   { tail -n 12 log; fail "an error that all processes see is reported once"; }
 tenon validate x.checkpoint.tenon >/dev/null || fail "the checkpoint of a step that failed"
 
 echo "-- a process that is killed, and one that hangs"
 # await FILE: waits until it exists, which shows that the training is under way.
-await() { for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done; tail -n 12 log; fail "no $1 after 30 s"; }
+await() {
+  for ((i = 0; i < 300; ++i)); do [[ ! -e $1 ]] || return 0; sleep 0.1; done
+  tail -n 12 log
+  fail "no $1 after 30 s"
+}
 # exec replaces the shell, so that a launcher that kills it kills nothing else. 6 seconds, because
 # the machine may be busy.
 # shellcheck disable=SC2046
@@ -208,8 +225,11 @@ kill -KILL "$(cat pid.1)" 2>/dev/null  # which also ends the other process
 echo "-- a signal stops all processes after the same step"
 rm -f x.tenon k.tenon
 # shellcheck disable=SC2016
-ranks 2 bash -c '. ./rank.sh; train convnet s.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 & child=$!
-  while [[ ! -e k.tenon ]]; do sleep 0.1; done; ((rank == 0)) || pkill -USR1 -P $child; wait' >log 2>&1
+ranks 2 bash -c '. ./rank.sh
+  train convnet s.tenon --epochs 1000 --checkpoint k.tenon --checkpoint-every 3 & child=$!
+  while [[ ! -e k.tenon ]]; do sleep 0.1; done
+  ((rank == 0)) || pkill -USR1 -P $child
+  wait' >log 2>&1
 tenon validate k.tenon >/dev/null 2>&1 || { tail -n 12 log; fail "no checkpoint after a signal"; }
 grep -q 'interrupted after step' log || { tail -n 12 log; fail "no message about the signal"; }
 

@@ -23,7 +23,9 @@ after() {
 }
 
 # All steps pass.
-for each in tenon tenon-probe tenon-worker tests/test_cuda tests/test_plugins; do echo 'echo "PASSED $*"' | program $each; done
+for each in tenon tenon-probe tenon-worker tests/test_cuda tests/test_plugins; do
+  echo 'echo "PASSED $*"' | program $each
+done
 echo tenon_kernel_v1__cuda__add >plugins/tenon_sums.so
 # One of the benchmarks writes all figures.
 cp tests/test_cuda tests/bench_cuda_elementwise
@@ -45,7 +47,9 @@ program bin/nvidia-smi <<'END'
 echo "a GPU"
 END
 GELU=91 after 0
-for each in device_layer plugins memcheck_nn check_tenon_sums lost_session; do has "^passed   $each "; done
+for each in device_layer plugins memcheck_nn check_tenon_sums lost_session; do
+  has "^passed   $each "
+done
 has '^reached    one_input/gelu, .*: 0.910 '
 has '^reached    chain of 1,000, .*: 1.050 '
 has '^mlp: a training step takes 150 us, .* in 7 kernels'
@@ -82,7 +86,9 @@ has '^FAILED   check_tenon_sums: timed out after [0-9]+ s at: add leaky_relu$'
 has '^passed   lost_session '
 
 # Without a GPU.
-for each in tenon tests/test_cuda tests/test_plugins tests/bench_cuda_training; do echo 'echo "skipped: there is no GPU"; exit 77' | program $each; done
+for each in tenon tests/test_cuda tests/test_plugins tests/bench_cuda_training; do
+  echo 'echo "skipped: there is no GPU"; exit 77' | program $each
+done
 program tenon \
   <<<"[[ \$* != *check* ]] || echo \"SKIPPED  forward          there is no device 'cuda'\""
 after 77

@@ -71,10 +71,14 @@ cp "$work/gpu.tar.xz" gpu.sh "$root"
 # process that survives gpu.sh.
 inside() {
   unshare --map-root-user --mount --pid --fork --kill-child bash -c '
-    mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin bash -c "$1"' "$root" "$1"
+    mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" &&
+      exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin bash -c "$1"' "$root" "$1"
 }
 inside true 2>"$work/why" || skip "cannot create a chroot: $(head -1 "$work/why")"
-others='for each in /proc/[0-9]*; do [[ $each == /proc/$$ || ! -e $each/exe ]] || { echo "still running: $(tr "\0" " " <$each/cmdline)"; exit 1; }; done'
+others='for each in /proc/[0-9]*; do
+  [[ $each == /proc/$$ || ! -e $each/exe ]] ||
+    { echo "still running: $(tr "\0" " " <$each/cmdline)"; exit 1; }
+done'
 
 echo
 code=0
@@ -88,7 +92,9 @@ for step in device_layer plugins bench_elementwise bench_chain bench_training lo
   has "^skipped  $step: there is no GPU$" "$root/out/summary.txt"
 done
 has '^skipped  memcheck_nn: compute-sanitizer is missing' "$root/out/summary.txt"
-! grep '^missing' "$root/out/summary.txt" | grep -vE '^missing  lib(cublas|cublasLt|cudnn|cudnn_[a-z_]*|cusparse)\.so\.[0-9]+, for( tenon_[a-z_]+\.so)+$' ||
+nvidia='lib(cublas|cublasLt|cudnn|cudnn_[a-z_]*|cusparse)\.so\.[0-9]+'
+! grep '^missing' "$root/out/summary.txt" |
+  grep -vE "^missing  $nvidia, for( tenon_[a-z_]+\.so)+\$" ||
   fail "the archive lacks these"
 tar tf "$root/out/logs.tar.xz" | grep -q plugins.log || fail "there is no log of test_plugins"
 for call in second third; do
@@ -106,7 +112,8 @@ for program in tenon tenon-{probe,worker} tests/test_{cuda,plugins}; do
 done
 for signal in INT TERM; do
   code=0
-  inside "timeout --preserve-status -s $signal 2 bash gpu.sh --out /out /waits; code=\$?; $others; exit \$code" >"$work/said" 2>&1 || code=$?
+  inside "timeout --preserve-status -s $signal 2 bash gpu.sh --out /out /waits; code=\$?; $others
+    exit \$code" >"$work/said" 2>&1 || code=$?
   ((code == 128 + $(kill -l $signal))) ||
     { cat "$work/said"; fail "after SIG$signal the exit code is $code"; }
   has '^gpu.sh: interrupted after [0-9]+ s' "$root/out/summary.txt"

@@ -12,7 +12,9 @@ trap 'rm -rf "$work"' EXIT
 
 sdk() {  # NAME MINOR: a copy that hides nothing, of another version
   cp -r "$here/../../sdk/include" "$work/$1"
-  find "$work/$1" -name '*.hpp' -exec sed -i "/pragma GCC visibility/d; s/gnu::visibility(\"hidden\")/gnu::used/; s/\(TENON_SDK_MINOR\) [0-9]*$/\1 $2/" {} +
+  find "$work/$1" -name '*.hpp' -exec sed -i "/pragma GCC visibility/d
+    s/gnu::visibility(\"hidden\")/gnu::used/
+    s/\(TENON_SDK_MINOR\) [0-9]*$/\1 $2/" {} +
   grep -q "TENON_SDK_MINOR $2\$" "$work/$1/tenon/version.hpp" ||
     { echo "version.hpp has no TENON_SDK_MINOR to change"; exit 1; }
 }
@@ -38,7 +40,11 @@ for name in same other; do
   application $name
   found=$(bound "$work/${name}_application" "$@")
   [[ -z $found ]] ||
-    { c++filt <<<"$found"; echo "plugins share these with an application of $name version"; exit 1; }
+    {
+      c++filt <<<"$found"
+      echo "plugins share these with an application of $name version"
+      exit 1
+    }
 done
 
 # The test can fail: plugins that hide nothing share with the same version.

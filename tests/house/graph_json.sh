@@ -25,7 +25,8 @@ fault() {
 }
 
 # The examples: SECTION.N.json, where a section is a second-level heading.
-awk '/^## / {section = tolower($2)} /^```json$/ {inside = 1; name = (section == "" ? "first" : section) "." ++n ".json"; next}
+awk '/^## / {section = tolower($2)}
+     /^```json$/ {inside = 1; name = (section == "" ? "first" : section) "." ++n ".json"; next}
      /^```$/ {inside = 0} inside {print >name}' "$page"
 examples=(*.json)
 ((${#examples[@]} >= 7)) ||
@@ -75,7 +76,10 @@ needs() {  # needs SECTION WHAT WORD...: each word is in the table
   local section=$1 what=$2
   shift 2
   (($#)) || fault "the error does not list the values of $what"
-  for word in "$@"; do rows "$section" | grep -qw -- "$word" || fault "$page: section $section lacks the $what '$word'"; done
+  for word in "$@"; do
+    rows "$section" | grep -qw -- "$word" ||
+      fault "$page: section $section lacks the $what '$word'"
+  done
 }
 needs variable init $(hint '{"tenon": 1, "variables": {"a": {"init": "x"}}}' |
   sed 's/.*must be //' | grep -oP '"\K[a-z]+(?=")')

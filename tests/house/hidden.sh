@@ -20,8 +20,8 @@ while read -r header; do
   wanted='^namespace tenon::TENON_SDK(::[a-z]+)* \{$'
   ! grep -qx "$header" <<<"$shared" || wanted='^namespace tenon \{$'
   ! found=$(grep -vE "$wanted" <<<"$spaces") || fault "$header: $found: expected $wanted"
-  awk '/^#pragma GCC visibility push\(hidden\)/ {hidden = 1} /^#pragma GCC visibility pop/ {hidden = 0} /^namespace / && !hidden {exit 1}' \
-    "$header" ||
+  awk '/^#pragma GCC visibility push\(hidden\)/ {hidden = 1}
+    /^#pragma GCC visibility pop/ {hidden = 0} /^namespace / && !hidden {exit 1}' "$header" ||
     fault "$header: its declarations are not between #pragma GCC visibility push(hidden) and pop"
 done < <(find sdk/include -name '*.hpp' | sort)
 ((faults == 0))

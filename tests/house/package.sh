@@ -40,7 +40,9 @@ fi
 
 echo "== other installed files"
 cd "$work/usr/share"
-for file in doc/tenon/{copyright,README.md,CHANGELOG.md,host/README.md,host/file/json/README.md,host/docs/training.md,host/demo/mlp.json,sdk/README.md,sdk/docs/kernels.md} \
+for file in doc/tenon/{copyright,README.md,CHANGELOG.md} \
+  doc/tenon/host/{README.md,file/json/README.md,docs/training.md,demo/mlp.json} \
+  doc/tenon/sdk/{README.md,docs/kernels.md} \
   doc/tenon-dev/copyright doc/tenon/examples/quadratic.cpp tenon/schemas/graph.fbs; do
   [[ -s $file ]] || { echo "share/$file is missing"; exit 1; }
 done

@@ -23,13 +23,19 @@ calls=$(for dtype in float32 float16 bfloat16 float64; do
     [[ $dtype == float64 ]] && [[ $name != relu && $name != abs && $name != square ]] && continue
     echo "same $name --input x=random:3x133:$dtype --gradient"
   done
-  for name in add mul div maximum less; do echo "same $name --input left=random:5x67:$dtype --input right=random:67:$dtype"; done
+  for name in add mul div maximum less; do
+    echo "same $name --input left=random:5x67:$dtype --input right=random:67:$dtype"
+  done
   echo "same sum --input x=random:70x133:$dtype --set axis=1"
   echo "same max --input x=random:70x133:$dtype --set axis=0"
-  echo "same layer_norm --input data=random:9x133:$dtype --input gamma=random:133:$dtype --input beta=random:133:$dtype --gradient"
-  echo "same batch_norm --input data=random:3x5x7x9:$dtype --input gamma=random:5:$dtype --input beta=random:5:$dtype --gradient --training"
-  echo "same batch_norm --input data=random:33x70:$dtype --input gamma=random:70:$dtype --input beta=random:70:$dtype --gradient --training"
-  echo "same mean_squared_error --input prediction=random:133:$dtype --input target=random:133:$dtype --gradient"
+  echo "same layer_norm --input data=random:9x133:$dtype --input gamma=random:133:$dtype" \
+    "--input beta=random:133:$dtype --gradient"
+  echo "same batch_norm --input data=random:3x5x7x9:$dtype --input gamma=random:5:$dtype" \
+    "--input beta=random:5:$dtype --gradient --training"
+  echo "same batch_norm --input data=random:33x70:$dtype --input gamma=random:70:$dtype" \
+    "--input beta=random:70:$dtype --gradient --training"
+  echo "same mean_squared_error --input prediction=random:133:$dtype" \
+    "--input target=random:133:$dtype --gradient"
 done
 cat <<END
 same softmax --input data=random:9x133 --gradient
@@ -55,7 +61,9 @@ embedding --input indices=random:9:int64 --input weight=random:10x33 --set input
 END
 )
 
-echo 'int main(int count, char** words) { float x[64]; for (int i = 0; i < 64; ++i) x[i] = count; for (int i = 0; i < 64; ++i) x[i] *= x[i];
+echo 'int main(int count, char** words) { float x[64];
+for (int i = 0; i < 64; ++i) x[i] = count;
+for (int i = 0; i < 64; ++i) x[i] *= x[i];
 return x[count] != 1; }' >"$folder/wide.cpp"
 for pair in Nehalem:-mavx2 Haswell:-mavx512f; do
   ${CXX:-c++} -O3 "${pair#*:}" -mprefer-vector-width=512 -o "$folder/wide" "$folder/wide.cpp"

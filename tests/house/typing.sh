@@ -16,8 +16,10 @@ mypy -c 'import numpy' >/dev/null ||
 mkdir -p "$work/tenon/_graph"
 cp host/python/tenon/typing.py tests/house/typed_calls.py "$work/tenon"
 mv "$work/tenon/typed_calls.py" "$work"
-printf 'from pathlib import Path\nfrom tenon import ops as ops\n\ndef add_plugins(path: Path) -> None: ...\n' >"$work/tenon/__init__.pyi"
-printf 'from collections.abc import Iterator\n\nclass Value:\n    def __iter__(self) -> Iterator[Value]: ...\n' >"$work/tenon/_graph/value.pyi"
+printf '%s\n' 'from pathlib import Path' 'from tenon import ops as ops' '' \
+  'def add_plugins(path: Path) -> None: ...' >"$work/tenon/__init__.pyi"
+printf '%s\n' 'from collections.abc import Iterator' '' 'class Value:' \
+  '    def __iter__(self) -> Iterator[Value]: ...' >"$work/tenon/_graph/value.pyi"
 touch "$work/tenon/_graph/__init__.pyi" "$work/tenon/py.typed"
 "${CXX:-g++}" -std=c++20 -fPIC -shared -fvisibility=hidden -Isdk/include \
   tests/faults/speaks_markup.cpp -o "$work/speaks_markup.so"
@@ -34,4 +36,8 @@ mypy --strict tenon made_*.py all.pyi
 mypy --strict typed_calls.py >found && { echo "mypy accepts all of typed_calls.py"; exit 1; }
 diff <(grep -n '# refused$' typed_calls.py |
   cut -d: -f1) <(sed -n 's/^typed_calls\.py:\([0-9]*\): error:.*/\1/p' found | sort -nu) ||
-  { cat found; echo "typed_calls.py: mypy rejects other lines than those marked as refused"; exit 1; }
+  {
+    cat found
+    echo "typed_calls.py: mypy rejects other lines than those marked as refused"
+    exit 1
+  }

@@ -8,11 +8,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 most=1
 for ranks; do ((ranks <= most)) || most=$ranks; done
+speeds='speed="1Gf" bw="12.5GBps" lat="3us"'
 cat >"$work/platform.xml" <<XML
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <cluster id="cluster" prefix="node-" suffix="" radical="0-$((most - 1))" speed="1Gf" bw="12.5GBps" lat="3us"/>
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-$((most - 1))" $speeds/>
 </platform>
 XML
 for ranks; do

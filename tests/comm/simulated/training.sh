@@ -15,11 +15,12 @@ smpicxx -std=c++20 -O1 -Isdk/include -Iplugins/comm tests/comm/simulated/trainin
 ulimit -d 8000000  # a faulty simulation takes all memory
 for network in "100 12.5GBps 3us" "10 1.25GBps 40us"; do
   read -r gigabits bandwidth latency <<<"$network"
+  speeds="speed=\"1Gf\" bw=\"$bandwidth\" lat=\"$latency\""
   cat >"$work/platform.xml" <<XML
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <cluster id="cluster" prefix="node-" suffix="" radical="0-$((nodes - 1))" speed="1Gf" bw="$bandwidth" lat="$latency"/>
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-$((nodes - 1))" $speeds/>
 </platform>
 XML
   for overlaps in 0 1; do
