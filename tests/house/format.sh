@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# ruff format for Python, if ruff is installed, and clang-format for everything except the examples
-# and tests/data, which keep their original formatting, and the template, which is not C++ yet.
+# ruff format for Python, and its check of the lines' length, if ruff is installed, and clang-format
+# for everything except the examples and tests/data, which keep their original formatting, and the
+# template, which is not C++ yet.
 # Exits with 77 (skipped) without clang-format 14.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ruff=$(command -v ruff || compgen -G 'build*/venv/bin/ruff' | head -n 1) || true
 if [[ -n $ruff ]]; then
   "$ruff" format --quiet --check --diff --no-cache --config host/python/pyproject.toml host sdk \
+    plugins tests
+  "$ruff" check --quiet --select E501 --no-cache --config host/python/pyproject.toml host sdk \
     plugins tests
 else
   echo "Python is not checked: ruff is missing (pip install ruff)"
