@@ -80,11 +80,17 @@ venv() {
   return 1
 }
 
-run_default() {
+# configure_python STEP PRESET: configures the preset with the Python package and its tests if their
+# requirements can be installed.
+configure_python() {
   local python=(-DTENON_PYTHON=OFF)
   ! venv python build-ci/venv -r tests/python/requirements.txt ||
     python=(-DTENON_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build-ci/venv/bin/python")
-  step configure cmake --preset ci "${python[@]}" && step build cmake --build build-ci &&
+  step "$1" cmake --preset "$2" "${python[@]}"
+}
+
+run_default() {
+  configure_python configure ci && step build cmake --build build-ci &&
     tests test build-ci || return
   command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] ||
     skipped "CUDA sources by nvcc" "no nvcc on the PATH"
@@ -107,18 +113,18 @@ run_cuda() {
 }
 
 run_asan() {
-  step asan-configure cmake --preset asan && step asan-build cmake --build build-asan &&
+  configure_python asan-configure asan && step asan-build cmake --build build-asan &&
     tests asan-test build-asan -L unit
 }
 
 run_simulated() {
-  step simulated-configure cmake --preset simulated &&
+  configure_python simulated-configure simulated &&
     step simulated-build cmake --build build-simulated &&
     tests simulated-test build-simulated -L unit
 }
 
 run_tsan() {
-  step tsan-configure cmake --preset tsan &&
+  configure_python tsan-configure tsan &&
     step tsan-build cmake --build build-tsan --target tenon_threaded_tests &&
     tests tsan-test build-tsan -L threads
 }

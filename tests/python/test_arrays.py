@@ -309,6 +309,7 @@ def test_the_c_functions_of_dlpack_say_what_is_read_only_or_sparse():
         table.view_of(tenon.csr(sample()), ctypes.byref(view))
 
 
+@pytest.mark.memory
 def test_100_000_exports_do_not_grow():
     import resource
 

@@ -91,6 +91,7 @@ CALLS = {
 }
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("what", CALLS)
 def test_memory_does_not_grow(what):
     """Leaking one object, or 64 bytes, per call exceeds the limit."""
@@ -104,6 +105,7 @@ def test_memory_does_not_grow(what):
     assert resident() - before < max(64 * times, 3 << 20)
 
 
+@pytest.mark.memory
 def test_hosts_go_away():
     def use():
         with tenon.Host(threads=2, search_defaults=False) as host:

@@ -17,6 +17,7 @@ from python_operators import X, cosine
 from tenon import ops
 
 
+@pytest.mark.memory
 def test_memory_does_not_grow():
     cosine()
     x = np.ones(4)

@@ -358,6 +358,7 @@ def test_one_session_serves_calls_one_after_the_other():
     assert made._sessions.counts[:2] == (4, 1)
 
 
+@pytest.mark.memory
 def test_ten_thousand_calls_need_no_more_memory():
     made = tenon.value_and_grad(squared)
     w, x, y = numbers(30, 20), numbers(50, 30), numbers(50, 20)
