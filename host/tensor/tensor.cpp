@@ -177,9 +177,10 @@ Tensor Tensor::reshape(const Shape& requested) const {
                        ", cannot be reshaped to ", requested));
   }
   // The result keeps owned memory alive through this tensor, and borrowed memory through its owner.
-  Tensor result =
-      borrow_on(device_of(*this), data(), dtype(), filled, {},
-                impl_->memory != nullptr ? std::shared_ptr<const void>(impl_) : impl_->owner);
+  // It is a handle of tensors whose handles are counted.
+  const bool holds_this = impl_->memory != nullptr || impl_->exclusive || impl_->tracked != nullptr;
+  Tensor result = borrow_on(device_of(*this), data(), dtype(), filled, {},
+                            holds_this ? std::shared_ptr<const void>(impl_) : impl_->owner);
   result.impl_->read_only = impl_->read_only;
   result.impl_->unchanging = impl_->unchanging;
   return result;

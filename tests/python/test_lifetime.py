@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 import pytest
 import tenon
-from tenon import ops
+from tenon import nn, ops
 
 X = np.ones((4, 4), "float32")
 
@@ -149,6 +149,19 @@ def test_a_result_outlives_everything():
     del graph, host, tensor
     gc.collect()
     assert np.array_equal(out, X * 2) and np.array_equal(view, X * 2)
+
+
+def test_a_reshaped_tensor_outlives_its_session():
+    graph = tenon.Graph()
+    graph.output("y", nn.dense(graph.input("x", "float32", (None, 64)), 256, name="dense"))
+    session = tenon.Session(graph)
+    del graph
+    weight = session.tensor("dense_weight")
+    copy, view = weight.numpy().ravel().copy(), weight.reshape(-1).numpy()
+    del session, weight
+    gc.collect()
+    others = [np.full(copy.shape, 7, copy.dtype) for _ in range(32)]
+    assert np.array_equal(view, copy) and len(others) == 32
 
 
 def test_an_array_lives_as_long_as_its_tensor():

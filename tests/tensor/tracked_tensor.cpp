@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
+#include <vector>
 
 using namespace tenon;
 
@@ -35,4 +37,23 @@ TEST_CASE("tracked tensors: writes through the last handle are visible once it i
     CHECK(tracked.values<float>()[0] == 1.0F);
     writer.join();
   }
+}
+
+TEST_CASE("tracked tensors: a reshaped handle counts, and keeps the elements") {
+  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  Tensor original = TrackedTensor::exclusive(
+      Tensor::borrow(memory->data(), f32, {4}, {}, std::shared_ptr<void>(memory)));
+  Tensor tracked = TrackedTensor::track(original);
+  Tensor reshaped = original.reshape({2, 2}).reshape({1, 4});
+  original = Tensor();
+  CHECK(TrackedTensor::has_application_handle(tracked));
+  reshaped = tracked.reshape({2, 2});
+  CHECK_FALSE(TrackedTensor::has_application_handle(tracked));
+  reshaped = tracked.read_only_view().reshape({2, 2}).reshape({1, 4});
+  CHECK(reshaped.read_only());
+  tracked = Tensor();
+  CHECK(memory.use_count() == 2);
+  CHECK(reshaped.values<float>()[3] == 1);
+  reshaped = Tensor();
+  CHECK(memory.use_count() == 1);
 }
