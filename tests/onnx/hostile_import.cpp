@@ -235,6 +235,14 @@ TEST_CASE("import names: allowed names stay, and changed ones can be used by the
     const auto made = session.run(data, {.outputs = {"y:0", "y_0"}});
     CHECK(first(made.at("y:0")) == 107);
     CHECK(first(made.at("y_0")) == -107);
+    std::vector<std::string> ready;
+    const tenon::RunOptions request{
+        .outputs = {"y:0", "y_0"},
+        .destinations = {{"y:0", {tenon::Tensor::zeros(tenon::f32, {1, 2})}},
+                         {"y_0", {tenon::Tensor::zeros(tenon::f32, {1, 2})}}},
+        .on_output_ready = [&](const std::string& name) { ready.push_back(name); }};
+    CHECK(first(session.run(data, request).at("y:0")) == 107);
+    CHECK(ready == std::vector<std::string>{"y:0", "y_0"});
     CHECK(first(session.tensor("w:0")) == 10);
     CHECK(first(session.tensor("w_0")) == 100);
     CHECK(first(graph.tensor("w:0")) == 10);

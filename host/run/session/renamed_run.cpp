@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/name_mapping.hpp"
+#include "run/session/session_run.hpp"
 
 namespace tenon {
 
@@ -29,6 +30,11 @@ std::optional<RenamedRun> RenamedRun::of(const GraphModel& model, const NamedTen
     if (auto graph_name = graph_output_name(model, name); graph_name != name)
       run.requested.emplace(graph_name, std::exchange(name, graph_name));
   if (renamed_inputs.empty() && run.requested.empty()) return {};
+  if (const auto& callback = output_callback(request); callback && !run.requested.empty())
+    run.request.on_output_ready = [callback, names = run.requested](const std::string& output) {
+      const auto renamed = names.find(output);
+      callback(renamed == names.end() ? output : renamed->second);
+    };
   return run;
 }
 
