@@ -226,7 +226,8 @@ NamedTensors on_cpu(NamedTensors outputs) {
 NamedTensors run_all(Session::Impl& session, RunTransaction& whole, const Rows& rows,
                      std::int64_t batch, const RunOptions& options) {
   if (rows.rows <= batch) return on_cpu(session.run(rows.between(0, rows.rows), options, &whole));
-  auto request = options;
+  // no callback: outputs are complete, and the caller's, only after the last batch
+  RunOptions request{.outputs = options.outputs, .stop = options.stop};
   Joined joined(session.run(rows.between(0, batch), request, &whole), rows.rows);
   for (auto begin = batch; begin < rows.rows; begin += batch) {
     const auto end = std::min(begin + batch, rows.rows);

@@ -104,6 +104,17 @@ TEST_CASE("batches: the last one is smaller, and runs write directly to the resu
   CHECK(seen[2].output == y.data<float>() + 8 * 3);
 }
 
+TEST_CASE("batches: no output is reported before all batches have run") {
+  ApplicationHost host;
+  Session session(polynomial(host));
+  std::vector<std::string> ready;
+  const RunOptions options{
+      .on_output_ready = [&](const std::string& name) { ready.push_back(name); }};
+  const auto y = run_in_batches(session, {{"x", rows_of(7)}}, 2, options).at("y");
+  CHECK(same_bits(y, session.run({{"x", rows_of(7)}}).at("y")));
+  CHECK(ready.empty());
+}
+
 TEST_CASE("batches: run one by one, and by shards, they equal one run") {
   ApplicationHost host;
   host.add<probes::Copy>("copy");
