@@ -107,7 +107,7 @@ Planned& Planner::find_or_make(const RunStage& next, const StageInputs& inputs,
   SessionGraphs::Change change(graphs_, *next.graph);
   auto key = key_of(*next.stage, inputs);
   if (auto* const found = change.moves() ? nullptr : plans_.find(key); found != nullptr) {
-    if (inputs.destinations != nullptr) check_destinations(*found->plan, *inputs.destinations);
+    if (inputs.destinations != nullptr) prepare_run(*found, *inputs.destinations);
     quick.reset();
     change.commit();
     return *found;
@@ -122,18 +122,21 @@ Planned& Planner::find_or_make(const RunStage& next, const StageInputs& inputs,
     throw CannotPlan{std::move(key)};
   }
   // what refuses the run comes first: storing a plan may drop another one
-  if (inputs.destinations != nullptr) {
-    check_destinations(*made.plan, *inputs.destinations);
-    try {
-      plans_.make_execution(made, context_, *inputs.destinations, host_.options.memory_limit);
-    } catch (...) {
-      if (plans_.last() == nullptr) quick.reset();  // allocating an arena drops executions first
-      throw;
-    }
-  }
+  if (inputs.destinations != nullptr) prepare_run(made, *inputs.destinations);
   quick.reset();
   change.commit();
   return plans_.insert(std::move(key), std::move(made));
+}
+
+void Planner::prepare_run(Planned& planned, const Destinations& destinations) {
+  check_destinations(*planned.plan, destinations);
+  if (planned.execution) return;
+  try {
+    plans_.make_execution(planned, context_, destinations, host_.options.memory_limit);
+  } catch (...) {
+    if (plans_.last() == nullptr) quick.reset();  // allocating an arena drops executions first
+    throw;
+  }
 }
 
 Planned Planner::make(const RunStage& next, const StageInputs& inputs,

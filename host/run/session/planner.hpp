@@ -85,6 +85,9 @@ class Planner {
   Planned& find_or_make(const RunStage& next, const StageInputs& inputs,
                         std::vector<ValueId>& initialized);
   Planned make(const RunStage& next, const StageInputs& inputs, std::vector<ValueId>& initialized);
+  /// Makes the plan's execution if it has none. Throws Failure if a destination does not fit or if
+  /// memory does not suffice.
+  void prepare_run(Planned& planned, const Destinations& destinations);
   std::shared_ptr<const Stage> rest_of_original(const RunStage& optimized);
 
   Host::Impl& host_;

@@ -10,6 +10,7 @@
 
 #include "failing_host.hpp"
 #include "failure_of.hpp"
+#include "run/host_impl.hpp"
 #include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
 #include "temporary_folder.hpp"
@@ -253,6 +254,26 @@ TEST_CASE("whole runs: after a refused request, the next run still repeats the l
       CHECK(failure_of([&] { run(size, options); }).kind != 0);
       CHECK(repeats());
     }
+  }
+}
+
+TEST_CASE("whole runs: if memory does not suffice for a known plan, the last run still repeats") {
+  FailingHost host;
+  auto& limit = impl_of(host).options.memory_limit;
+  for (const auto optimize : {Optimize::full, Optimize::none}) {
+    Session session(optimizable(host, "even"), {.optimize = optimize});
+    const auto run = [&](int size) { return session.run({{"x", Tensor::zeros(f32, {size})}}); };
+    session.plan({{"x", {4}}});
+    run(2);
+    const auto& planner = impl_of(session).planner;
+    const auto* const quick = planner.quick.get();
+    REQUIRE(quick != nullptr);
+    limit = 1;
+    CHECK(failure_of([&] { run(4); }).message.find("the memory limit leaves") != std::string::npos);
+    limit = 0;
+    CHECK(planner.quick.get() == quick);
+    CHECK(run(2).at("y").shape() == Shape{2});
+    CHECK(run(4).at("y").shape() == Shape{4});
   }
 }
 
