@@ -129,6 +129,9 @@ CutStage StageCutter::cut() const {
   for (const auto& output : stage_.subgraph ? stage_.subgraph->outputs : model_.outputs) {
     (is_produced_later(output.second) ? second : first).outputs.push_back(output);
   }
+  // Updates by variables are made in the later stage, with the values before the run.
+  for (const auto& [variable, value] : updates())
+    if (model_.values[value].role == Role::variable) needed[value] = true;
   for (const auto& update : updates()) {
     // A later node still reads the old value, or the shape of the new one is not known yet.
     const bool now_too =

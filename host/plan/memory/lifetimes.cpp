@@ -19,15 +19,19 @@ void find_last_uses(PlanDraft& draft) {
   }
 }
 
-// A variable's new value is written directly to its memory if the operator allows it and no later
-// step reads the old value.
+// A variable's new value is written directly to its memory if the operator allows it and neither a
+// later step nor the update of another variable reads the old value.
 void find_updates(PlanDraft& draft) {
   auto& memory = draft.memory();
   const auto& model = draft.model();
   const auto& binding = draft.graph().binding();
+  std::vector<bool> read_by_update(model.values.size());
+  for (const auto& [variable, value] : model.updates) read_by_update[value] = true;
   const auto in_place = [&](ValueId variable, ValueId value) {
     const auto producer = model.values[value].producer;
-    if (producer == none || memory.readers[value] != 1 || memory.root[value] != value) return false;
+    if (producer == none || read_by_update[variable] || memory.readers[value] != 1 ||
+        memory.root[value] != value)
+      return false;
     const auto& node = model.nodes[producer];
     if (node.pass != Pass::forward) return false;
     const auto* edges = model.edges.data() + node.first_edge;

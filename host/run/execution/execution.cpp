@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/stream.hpp"
@@ -40,6 +41,20 @@ std::vector<ValueId> changed_by(const Plan& plan, std::size_t step) {
   return changed;
 }
 
+// Memory for the old values of updated variables that are the new values of other ones.
+std::map<ValueId, Tensor> old_values_for(const Plan& plan) {
+  std::map<ValueId, Tensor> old;
+  const auto& copies = plan.memory.copies;
+  for (const auto& [variable, value] : copies)
+    if (plan.model().values[value].role == Role::variable && is_known(plan.types()[value]) &&
+        std::any_of(copies.begin(), copies.end(),
+                    [&, source = value](const auto& each) { return each.first == source; }))
+      old.emplace(value, Tensor::empty(static_cast<DType>(plan.types()[value].dtype),
+                                       shape_of(plan.types()[value]),
+                                       plan.graph.value_devices[value]->name()));
+  return old;
+}
+
 // Kernels of bundled optimizers, and that of scaling by the gradients' norm, refuse nothing.
 bool cannot_fail(const Plan& plan, std::size_t step) {
   if (plan.copy_of(step) != none || plan.group_of(step) != none ||
@@ -67,7 +82,8 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Kernels& kernels,
       call_context_(context.call),
       tensors_(*plan_, tensors, *context.arenas),
       copies_(make_copies(*plan_, tensors_, *context.streams, sparse_memory_)),
-      calls_(*plan_, kernels, tensors_, copies_, call_context_) {
+      calls_(*plan_, kernels, tensors_, copies_, call_context_),
+      old_values_(old_values_for(*plan_)) {
   call_context_.memory = &sparse_memory_;
   if (!plan_->packed.empty()) {
     packed_memory_.emplace(*plan_, kernels, tensors, context.call.threads.count(),
@@ -120,17 +136,24 @@ void Execution::finish() {
 
 // Copies the updates that no kernel wrote in place.
 void Execution::update_variables() {
+  for (const auto& [variable, old] : old_values_)
+    copy_value(variable, tensors_[variable].dense, old.abi().dense);
   for (const auto& [variable, value] : plan_->memory.copies) {
-    auto &from = tensors_[value].dense, &to = tensors_[variable].dense;
-    auto& device = *plan_->graph.value_devices[variable];
-    const auto bytes = byte_count(plan_->types()[variable]);
-    if (bytes <= 0 || to.data == nullptr) continue;
-    if (const auto* stream = gpu_ ? gpu_->stream_of(device) : nullptr; stream != nullptr)
-      copy({device, static_cast<std::byte*>(to.data)}, {device, static_cast<std::byte*>(from.data)},
-           static_cast<std::uint64_t>(bytes), *stream);
-    else
-      std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes));
+    const auto old = old_values_.find(value);
+    copy_value(variable, old == old_values_.end() ? tensors_[value].dense : old->second.abi().dense,
+               tensors_[variable].dense);
   }
+}
+
+void Execution::copy_value(ValueId variable, const tenon_dense& from, const tenon_dense& to) const {
+  auto& device = *plan_->graph.value_devices[variable];
+  const auto bytes = byte_count(plan_->types()[variable]);
+  if (bytes <= 0 || to.data == nullptr || from.data == to.data) return;
+  if (const auto* stream = gpu_ ? gpu_->stream_of(device) : nullptr; stream != nullptr)
+    copy({device, static_cast<std::byte*>(to.data)}, {device, static_cast<std::byte*>(from.data)},
+         static_cast<std::uint64_t>(bytes), *stream);
+  else
+    std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes));
 }
 
 // On the CPU, sparse outputs were checked right after their step.

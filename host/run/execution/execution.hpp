@@ -1,6 +1,7 @@
 // Runs a plan.
 #pragma once
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -107,6 +108,7 @@ class Execution {
 
  private:
   void update_variables();
+  void copy_value(ValueId variable, const tenon_dense& from, const tenon_dense& to) const;
   void find_changes();
   [[gnu::cold]] void restore_modes(const FloatModes& modes, const FloatModes& left,
                                    const Step& step);
@@ -119,6 +121,7 @@ class Execution {
   StepCalls calls_;
   std::optional<PackedMemory> packed_memory_;  // if kernels have packed constants
   std::optional<GpuExecution> gpu_;
+  std::map<ValueId, Tensor> old_values_;  // of updated variables that other updates read
   std::vector<ValueId> changes_;
   bool changes_last_ = false;
 };

@@ -7,6 +7,8 @@
 #include <tenon/host/batched_run.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
+#include <tuple>
+#include <vector>
 
 #include "failing_host.hpp"
 #include "failure_of.hpp"
@@ -321,6 +323,39 @@ TEST_CASE("whole runs: a refused input drops no plan and no execution, on any pa
     for (const auto& [key, planned] : plans.all())
       if (planned.execution) after.push_back(planned.execution.get());
     CHECK(after == before);
+  }
+}
+
+TEST_CASE("whole runs: variables that update each other get the values before the run") {
+  FailingHost host;
+  for (const bool late : {false, true}) {
+    for (const bool read_first : {false, true}) {
+      CAPTURE(late);
+      CAPTURE(read_first);
+      Graph graph(host);
+      const auto x = graph.input("x", f32, {2});
+      const auto a = graph.variable("a", vector_of({1, 2})),
+                 b = graph.variable("b", vector_of({3, 4})),
+                 follows = graph.variable("follows", vector_of({0, 0})),
+                 moves = graph.variable("moves", vector_of({5, 6}));
+      graph.update(a, b), graph.update(b, a);
+      if (read_first) graph.update(follows, moves);
+      graph.update(moves, graph.add("drift", {moves, x}));
+      if (!read_first) graph.update(follows, moves);
+      graph.output(
+          "y", late ? graph.add("even", {graph.add("positive", {x})}) : graph.add("copied", {x}));
+      Session session(graph, {.training = true});
+      using Values = std::vector<float>;
+      for (const auto& [swapped, other, followed] :
+           {std::tuple{Values{3, 4}, Values{1, 2}, Values{5, 6}},
+            std::tuple{Values{1, 2}, Values{3, 4}, Values{6, 7}}}) {
+        session.run({{"x", vector_of({1, 1})}});
+        CHECK(floats_of(session.tensor("a")) == swapped);
+        CHECK(floats_of(session.tensor("b")) == other);
+        CHECK(floats_of(session.tensor("follows")) == followed);
+      }
+      CHECK(floats_of(session.tensor("moves")) == Values{7, 8});
+    }
   }
 }
 
