@@ -61,6 +61,28 @@ def test_what_failed_or_is_over_or_does_not_fit_is_not_used_again():
     assert len(cache) == 1
 
 
+def test_entries_that_survive_errors_are_used_again():
+    cache, host = CallCache(survive_errors=True), Version(1)
+    with pytest.raises(ZeroDivisionError), cache.lease(host, "key", object) as first:
+        raise ZeroDivisionError
+    assert lease(cache, host, "key") is first
+    with pytest.raises(ZeroDivisionError), cache.lease(host, "key", object):
+        host.version = 1, 1
+        raise ZeroDivisionError
+    assert len(cache) == 0
+
+
+def test_arrays_that_do_not_fit_cost_no_session():
+    function = tenon.value_and_grad(lambda w, x: ops.sum(ops.matmul(x, w)))
+    function(np.ones((3, 2)), np.ones((5, 3)))
+    for _ in range(3):
+        with pytest.raises(tenon.Error):
+            function(np.ones((3, 2)), np.ones((5, 4)))
+        assert len(function._sessions) == 1
+    function(np.ones((3, 2)), np.ones((5, 3)))
+    assert function._sessions.counts == (4, 1, 0)
+
+
 def test_the_entry_used_longest_ago_goes_first():
     cache, host = CallCache(3), Version(1)
     entries = {key: lease(cache, host, key) for key in "abc"}

@@ -65,7 +65,8 @@ def _is_current(host: Any, version: tuple[int, int]) -> bool:
 class Lease(Generic[T]):
     """A `with` block in which an entry belongs to one call.
 
-    The entry is not reused if the block raises, if it is None, or if there is no cache.
+    The entry is not reused if the block raises, unless the cache's entries survive errors, if it
+    is None, or if there is no cache.
     """
 
     __slots__ = ("_cache", "_entry", "_host", "_key")
@@ -79,7 +80,9 @@ class Lease(Generic[T]):
         return self._entry
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is not None or self._cache is None or self._entry is None:
+        if self._cache is None or self._entry is None:
+            return
+        if kind is not None and not self._cache._survive_errors:
             return
         self._cache._store(self._host, self._key, self._entry)
 
@@ -100,10 +103,14 @@ class CallCache(Generic[T]):
     lease() gives an entry to one call at a time, so a key has as many entries as there were
     concurrent calls; shared() returns one entry to all. The least recently used key is evicted
     first. Thread-safe.
+
+    survive_errors: a call that raises leaves its entry as it was, as sessions do, so the entry and
+    its plans are reused.
     """
 
-    def __init__(self, capacity: int = 64) -> None:
+    def __init__(self, capacity: int = 64, survive_errors: bool = False) -> None:
         self._capacity = capacity
+        self._survive_errors = survive_errors
         self._entries: OrderedDict[tuple[Any, Any], list[T]] = OrderedDict()
         self._hits = self._misses = self._evictions = 0
         # Guards insertions and evictions. Lookups take no lock, since each of their steps is

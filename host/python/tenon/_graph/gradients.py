@@ -221,7 +221,7 @@ class _Differentiated:
                 "counted from 0"
             )
         self._traces: CallCache[_Trace | Literal["needs sizes"]] = CallCache()
-        self._sessions: CallCache[_core.Session] = CallCache()
+        self._sessions: CallCache[_core.Session] = CallCache(survive_errors=True)
         self._lock = threading.RLock()
         self._steps = itertools.count()
         functools.update_wrapper(self, function, updated=())

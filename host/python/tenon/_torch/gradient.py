@@ -40,7 +40,7 @@ class GraphGradients:
 
     def __init__(self, info: OperatorInfo) -> None:
         self._info = info
-        self._sessions: CallCache[_core.Session] = CallCache()
+        self._sessions: CallCache[_core.Session] = CallCache(survive_errors=True)
 
     def run(
         self,

@@ -74,7 +74,7 @@ class GraphModule(torch.nn.Module):
         self._inputs = list(self._text.get("inputs", {}))
         self._outputs = list(self._text.get("outputs", {}))
         self._step = 0
-        self._runs: CallCache[StatefulSession] = CallCache()
+        self._runs: CallCache[StatefulSession] = CallCache(survive_errors=True)
         self._parameter_names = self._attributes(whole.variables)
         self._state_names = self._attributes(whole.states)
         for name, attribute in self._parameter_names.items():
@@ -96,7 +96,7 @@ class GraphModule(torch.nn.Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("_host", _core.default_host())
-        self._runs = CallCache()
+        self._runs = CallCache(survive_errors=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
