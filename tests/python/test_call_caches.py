@@ -1,8 +1,10 @@
 """Cached prepared calls: reused only for the same host and its current operators."""
 
+import contextlib
 import functools
 import shutil
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -120,6 +122,22 @@ def test_a_host_that_is_closed_while_a_call_is_prepared(way):
     with own:
         assert whose(3) == 1
     assert classes
+
+
+def test_a_host_that_is_closed_while_its_plugins_are_found_leaves_no_calls():
+    for delay in range(20):
+        relu = tenon._core.Operator("relu")
+        host = tenon.Host(threads=1)  # finds its plugins in its first call
+
+        def work(relu=relu, host=host):
+            with host, contextlib.suppress(tenon.Error):  # if it is closed before
+                relu(np.ones(3))
+
+        end = run(work)
+        time.sleep(delay * 5e-4)
+        host.close()
+        end()
+        assert relu._counts == (0, 0, 0)
 
 
 def test_what_runs_while_results_are_made_may_push_the_call_out(python):

@@ -63,6 +63,28 @@ def test_arguments_that_do_not_fit(call, error, text):
         call(np.ones(2))
 
 
+def test_a_number_does_not_take_the_dtype_of_an_input_with_dtypes_of_its_own():
+    @tenon.operator
+    class Repeated:
+        """x, regardless of the weights."""
+
+        def describe(op):
+            op.input("weights").types("float32")
+            op.input("x")
+            op.output("y")
+
+        def infer(self, io):
+            io.set_output("y", io.shape(1))
+
+        def forward(self, call):
+            call.y[...] = call.x
+
+    weights = np.ones(2, "float32")
+    general = ops.repeated(weights, 7, device="cpu")  # device= takes the general path
+    for _ in range(2):
+        assert ops.repeated(weights, 7).dtype == general.dtype != np.float32
+
+
 @pytest.mark.parametrize(
     "value",
     [True, "x", None, [1], 1j, object(), {}, 10**400, np.ones(2), np.array("a"), b"1", "\ud800"],

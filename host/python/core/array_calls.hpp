@@ -159,16 +159,20 @@ typename ArrayCalls<Arrays>::Cache::Lease ArrayCalls<Arrays>::prepare(Host& host
                                                                       std::size_t hash) const {
   std::vector<typename Entry::Input> inputs(args.inputs);
   std::vector<Argument> arguments(args.inputs);
-  const auto* const first_array =
-      std::find_if(args.input, args.input + args.inputs,
-                   [](const auto& input) { return input.object != nullptr && !input.scalar; });
+  const auto has_own_types = [&](std::size_t i) {
+    return op_->info.inputs[std::min(i, op_->info.inputs.size() - 1)].types.has_value();
+  };
+  auto shared_dtype = unknown_dtype;  // which numbers take
+  for (std::size_t i = args.inputs; i-- > 0;)
+    if (args.input[i].object != nullptr && !args.input[i].scalar && !has_own_types(i))
+      shared_dtype = args.input[i].dtype;
   for (std::size_t i = 0; i < args.inputs; ++i) {
     const auto& input = args.input[i];
     arguments[i].present = input.object != nullptr;
     if (input.object == nullptr) continue;
     if (input.scalar) {
-      if (op_->info.inputs[std::min(i, op_->info.inputs.size() - 1)].types) return {};
-      inputs[i].dtype = first_array->dtype;
+      if (has_own_types(i) || shared_dtype == unknown_dtype) return {};
+      inputs[i].dtype = shared_dtype;
     } else {
       inputs[i].dtype = input.dtype;
       inputs[i].rank = input.rank;
@@ -253,9 +257,12 @@ class HostCallCaches {
 
   /// Drops the calls of a host, by its number, from all objects of this class.
   static void drop(std::uint64_t host) {
+    ++drops_;
     std::vector<std::shared_ptr<void>> dropped;  // destructors may call operators
     for (auto* each : all()) each->take(host, dropped);
   }
+  /// The number of hosts that were closed.
+  static std::uint64_t drops() { return drops_; }
 
  protected:
   HostCallCaches() { all().insert(this); }
@@ -264,6 +271,7 @@ class HostCallCaches {
   virtual void take(std::uint64_t host, std::vector<std::shared_ptr<void>>& taken) = 0;
 
  private:
+  static inline std::uint64_t drops_ = 0;
   // never destroyed: the interpreter's end destroys operators after static objects
   static std::set<HostCallCaches*>& all() {
     static auto* const objects = new std::set<HostCallCaches*>();
@@ -285,6 +293,7 @@ class CallCacheByVersion final : HostCallCaches {
   std::shared_ptr<Calls> of(const HostHandle& handle, const Make& make) {
     if (auto found = handle.host ? find(handle.host->version()) : nullptr) return found;
     const auto host = handle.use();
+    const auto drops = HostCallCaches::drops();
     HostVersion version;
     auto op = without_gil([&] {
       host->catalog();  // reads the default folders if they were not read yet
@@ -294,7 +303,7 @@ class CallCacheByVersion final : HostCallCaches {
     if (auto found = find(version)) return found;
     if (!op) return nullptr;
     std::shared_ptr<Calls> calls = make(version, name_, std::move(op));
-    if (!handle.host) return calls;  // closed meanwhile
+    if (HostCallCaches::drops() != drops) return calls;  // the host may have been closed meanwhile
     auto dropped =
         std::exchange(known_, {{host, calls}});  // their destructors may call the operator
     for (auto& each : dropped)
