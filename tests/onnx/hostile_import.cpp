@@ -243,6 +243,7 @@ TEST_CASE("import names: allowed names stay, and changed ones can be used by the
         .on_output_ready = [&](const std::string& name) { ready.push_back(name); }};
     CHECK(first(session.run(data, request).at("y:0")) == 107);
     CHECK(ready == std::vector<std::string>{"y:0", "y_0"});
+    CHECK(session.first_non_finite(data).empty());
     CHECK(first(session.tensor("w:0")) == 10);
     CHECK(first(session.tensor("w_0")) == 100);
     CHECK(first(graph.tensor("w:0")) == 10);

@@ -137,7 +137,8 @@ void Session::Impl::run_in_order(std::span<const Tensor> inputs, std::span<Tenso
 }
 
 std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
-  return SessionRun(*this, inputs, {}).first_non_finite();
+  const auto renamed = RenamedRun::of(model(), inputs, {});
+  return SessionRun(*this, renamed ? renamed->inputs : inputs, {}).first_non_finite();
 }
 
 bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,

@@ -392,6 +392,7 @@ def test_a_session_is_of_the_graph_as_it_was(session):
 def test_first_non_finite(session):
     assert session.first_non_finite({"x": X, "k": K}) == ""
     assert "'k'" in session.first_non_finite({"x": X, "k": np.float32(np.nan)})
+    assert "'k'" in session.first_non_finite({"x": X.tolist(), "k": float("nan")})
 
 
 def test_many_inputs_and_outputs():

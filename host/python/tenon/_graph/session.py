@@ -235,7 +235,10 @@ class Session(_core.SessionBase):
 
     def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
         """The first NaN or infinity of the last run, as a sentence; empty if there is none."""
-        return self._core.first_non_finite(dict(inputs))
+        arguments = by_graph_names(self._inputs, inputs, self._changed)
+        return self._core.first_non_finite(
+            {name: self._tensor(name, value) for name, value in arguments.items()}
+        )
 
     def close(self) -> None:
         self._core.close()
