@@ -97,6 +97,7 @@ NamedTensors SessionRun::run_stages(RunStage next) {
   throw_if_stop_requested(request_.stop);
   check_names(*next.stage, request_.destinations);
   stages_ = 0;
+  steps_begin_.reset();
   finished_.clear();
   NamedTensors arguments, outputs;
   for (bool first = true;; first = false) {
@@ -210,7 +211,7 @@ void SessionRun::call_steps(Planned& planned, const Destinations& destinations,
   if (options.profile || !options.trace.empty())
     observers.push_back(&timer.emplace(execution, planned.graph->kernels,
                                        options.trace.empty() ? nullptr : &session_.trace,
-                                       options.profile ? &session_.times : nullptr));
+                                       options.profile ? &session_.times : nullptr, steps_begin_));
   const std::function<void(const std::string&)> finish_later = [this](const std::string& name) {
     finished_.push_back(name);
   };

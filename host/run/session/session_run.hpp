@@ -1,12 +1,14 @@
 // One run of a session.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <tenon/host/session.hpp>
 #include <vector>
 
 #include "run/session/planner.hpp"
 #include "run/session/run_transaction.hpp"
+#include "run/session/trace.hpp"
 
 namespace tenon {
 
@@ -66,8 +68,9 @@ class SessionRun {
   const RunOptions& request_;
   const RunStage first_;
   RunTransaction transaction_;
-  int stages_ = 0;                     // that ran
-  bool overlaps_ = false;              // destinations of the last stage overlap
+  int stages_ = 0;                                       // that ran
+  std::optional<Trace::Clock::time_point> steps_begin_;  // of the first stage; set if measured
+  bool overlaps_ = false;                                // destinations of the last stage overlap
   std::vector<std::string> finished_;  // outputs that are reported once all stages have plans
   bool searches_ = false;              // for a value that is not finite
   std::string non_finite_;

@@ -52,13 +52,14 @@ void run_observed(Execution& execution, std::span<StepObserver* const> observers
 }
 
 StepTimer::StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace,
-                     NodeTimes* times)
+                     NodeTimes* times, std::optional<Trace::Clock::time_point>& run_begin)
     : plan_(execution.plan()),
       trace_(trace),
       times_(times),
       costs_(times == nullptr ? std::vector<StepCost>() : step_costs(plan_, kernels)) {
   if (trace_ != nullptr) trace_->begin_run();
-  run_begin_ = Trace::Clock::now();
+  if (!run_begin) run_begin = Trace::Clock::now();
+  run_begin_ = *run_begin;
 }
 
 void StepTimer::before(std::size_t) {

@@ -34,8 +34,10 @@ using NodeTimes = std::map<std::pair<std::string, std::string>, NodeTime>;
 /// Measures steps for a trace, for times, or for both.
 class StepTimer : public StepObserver {
  public:
-  /// `trace`, `times`: null if not requested.
-  StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace, NodeTimes* times);
+  /// `trace`, `times`: null if not requested. `run_begin`: set in the run's first stage, which
+  /// later ones continue.
+  StepTimer(const Execution& execution, const Kernels& kernels, Trace* trace, NodeTimes* times,
+            std::optional<Trace::Clock::time_point>& run_begin);
   void before(std::size_t step) override;
   bool after(std::size_t step) override;
 

@@ -66,6 +66,23 @@ TEST_CASE("profile: bytes and operations of all calls, in execution order") {
   CHECK(times[0].begin + times[0].last <= times[1].begin);
 }
 
+TEST_CASE("profile: nodes of a later stage begin after those of the stage before it") {
+  ApplicationHost host;
+  host.add<Counted>();
+  host.add<probes::AboveZero>("positive");
+  Graph graph(host);
+  const auto positive = graph.add("positive", {graph.input("x", f32, {-1})}, {}, "first");
+  graph.output("y", graph.add("counted", {positive}, {}, "second"));
+  Session session(graph, {.profile = true});
+  for (int run = 0; run < 3; ++run) {
+    session.run({{"x", Tensor::from({1.0F, -1.0F, 2.0F}, {3})}});
+    auto times = session.times();
+    REQUIRE(times.size() == 2);
+    if (times[0].node != "first") std::swap(times[0], times[1]);
+    CHECK(times[0].begin + times[0].last <= times[1].begin);
+  }
+}
+
 TEST_CASE("profile: operators that declare invalid flops are refused with their node") {
   for (const double said :
        {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
