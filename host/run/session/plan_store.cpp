@@ -24,8 +24,8 @@ PlanStore::Key PlanStore::key_of(const Stage& stage, bool fused,
                                  const Inference::Elements& elements) {
   Key key{static_cast<std::int64_t>(stage.id), fused};
   for (const auto& [value, type] : inputs) {
-    key.push_back(type.dtype << 16 | type.storage << 8 | type.rank);
-    key.insert(key.end(), type.dims, type.dims + type.rank);
+    key.push_back(type.dtype << 16 | type.storage << 8 | (type.rank + 1));  // -1: unknown
+    key.insert(key.end(), type.dims, type.dims + std::max<std::int32_t>(type.rank, 0));
   }
   for (const auto& [value, device] : devices)
     key.insert(key.end(), {value, device->type(), device->id()});

@@ -41,6 +41,18 @@ TEST_CASE("session: a value with two names accumulates into each destination sep
   }
 }
 
+TEST_CASE("session: a plan needs the rank of each input, also after a run with a scalar") {
+  ApplicationHost host;
+  Graph graph(host);
+  graph.output("y", graph.add("quadratic", {graph.input("x", f32, Shape())}, {{"b", 1.0}}));
+  Session session(graph);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(failure_of([&] { session.plan({}); }).message.find("must be known") != std::string::npos);
+    session.run({{"x", Tensor::zeros(f32, Shape::scalar())}});
+  }
+  CHECK(session.plan({{"x", {2}}}).steps.size() == 1);
+}
+
 TEST_CASE("session: messages list few of a graph's many inputs and outputs") {
   ApplicationHost host;
   Graph graph(host);
