@@ -41,12 +41,6 @@ std::vector<Value> values_from(nb::list items) {
   return values;
 }
 
-std::map<std::string, Shape> shapes_from(nb::dict items) {
-  std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : items) shapes.emplace(name_from(name), shape_from(shape));
-  return shapes;
-}
-
 nb::dict node_to_python(const NodeInfo& node) {
   constexpr const char* kinds[] = {"forward", "backward", "recompute"};
   nb::dict all;
@@ -178,6 +172,12 @@ nb::object training_to_python(GraphHandle& self) {
 }
 
 }  // namespace
+
+std::map<std::string, Shape> shapes_from(nb::dict items) {
+  std::map<std::string, Shape> shapes;
+  for (const auto [name, shape] : items) shapes.emplace(name_from(name), shape_from(shape));
+  return shapes;
+}
 
 nb::dict value_to_python(const ValueInfo& value) {
   constexpr const char* roles[] = {"input", "variable", "state", "constant", "output"};

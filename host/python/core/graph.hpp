@@ -1,6 +1,7 @@
 // The class Graph, and a base for objects that one thread may use at a time.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,7 @@ struct GraphHandle {
 };
 
 nb::dict value_to_python(const ValueInfo& value);
+std::map<std::string, Shape> shapes_from(nb::dict items);
 void bind_graph(nb::module_& module);
 
 }  // namespace tenon::python

@@ -257,9 +257,9 @@ PyMemberDef members[] = {
     {"_name", T_OBJECT_EX, offsetof(OperatorObject, name), READONLY, nullptr},
     {"_host", T_OBJECT, offsetof(OperatorObject, host), READONLY, nullptr},
     {}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {"_repr_html_", html_of, METH_NOARGS, nullptr},
-                         {}};
+PyMethodDef operator_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                                  {"_repr_html_", html_of, METH_NOARGS, nullptr},
+                                  {}};
 
 constexpr unsigned has_vectorcall =
     1U << 11;  // Py_TPFLAGS_HAVE_VECTORCALL, in the limited API only since 3.12
@@ -292,7 +292,7 @@ void bind_operator(nb::module_& module) {
                          {Py_tp_repr, reinterpret_cast<void*>(text_of)},
                          {Py_tp_getset, properties},
                          {Py_tp_members, members},
-                         {Py_tp_methods, methods},
+                         {Py_tp_methods, operator_methods},
                          {0, nullptr}};
   PyType_Spec spec = {
       "tenon.Operator", sizeof(OperatorObject), 0,

@@ -138,8 +138,8 @@ nb::object quick(PyObject* self, PyObject* const* positional, std::size_t count,
                  : quick<max_arrays>(arrays, positional, count, inputs);
 }
 
-// run(inputs) on the fast path. Session._run handles everything else.
-PyObject* run(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+// session.run(inputs) on the fast path. Session._run handles everything else.
+PyObject* run_session(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   try {
     nb::object results;
     if (count == 1 && keywords == nullptr && PyDict_CheckExact(args[0]))
@@ -222,8 +222,8 @@ void destroy(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-PyMethodDef methods[] = {
-    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)),
+PyMethodDef session_methods[] = {
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_session)),
      METH_FASTCALL | METH_KEYWORDS,
      "run($self, inputs=None, *, outputs=None, into=None, add=False, batch=0)\n--\n\n"
      "Runs the graph with arrays by name, and returns outputs by name.\n\n"
@@ -245,7 +245,7 @@ void bind_quick_session(nb::module_& module) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
                          {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_call, reinterpret_cast<void*>(call)},
-                         {Py_tp_methods, methods},
+                         {Py_tp_methods, session_methods},
                          {0, nullptr}};
   PyType_Spec spec = {
       "tenon._core.SessionBase", sizeof(SessionObject), 0,

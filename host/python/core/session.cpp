@@ -89,12 +89,6 @@ void require_apart(const Destinations& destinations, const NamedTensors& inputs)
   }
 }
 
-std::map<std::string, Shape> shapes_from(nb::dict by_name) {
-  std::map<std::string, Shape> shapes;
-  for (const auto [name, shape] : by_name) shapes.emplace(name_from(name), shape_from(shape));
-  return shapes;
-}
-
 // An output may be an input itself, whose array the caller continues to use or may only read.
 bool is_one_of(const Tensor& output, const NamedTensors& inputs) {
   const auto memory = [](const Tensor& tensor) {
