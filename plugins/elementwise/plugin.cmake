@@ -3,7 +3,3 @@ set(PLUGIN_CUDA ON)
 # These are the SDK's loops around one function each, which the SDK's tests and the examples already
 # run under AddressSanitizer. It would double this plugin's compile time in that build.
 set(PLUGIN_OPTIONS -fno-sanitize=address)
-if(TARGET tenon_simulated_cuda)
-  # by -O2, the kernels for simulated GPUs take three times as long to compile
-  list(APPEND PLUGIN_OPTIONS -Og)
-endif()

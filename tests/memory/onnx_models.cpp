@@ -26,12 +26,10 @@ void read_within_limit(const std::string& bytes, Reads reads) {
 
 TEST_CASE("memory: ONNX decompression bombs do not allocate memory" *
           doctest::skip(!memory_can_be_limited)) {
-  for (const std::size_t size : {8 << 20, 32 << 20})
-    for (const auto& bomb : onnx_bombs::all(size)) {
-      CAPTURE(bomb.what);
-      CAPTURE(size);
-      read_within_limit(bomb.bytes, bomb.exhausts ? Reads::no : Reads::either);
-    }
+  for (const auto& bomb : onnx_bombs::all(20 << 20)) {
+    CAPTURE(bomb.what);
+    read_within_limit(bomb.bytes, bomb.exhausts ? Reads::no : Reads::either);
+  }
 }
 
 TEST_CASE("memory: the largest readable ONNX models stay within the limit" *
