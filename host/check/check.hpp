@@ -46,8 +46,9 @@ Outcome untried(const Refusals& refusals);
 
 /// A check reports each call before making it, so that a crash is reported with its call.
 void report_call(const OperatorInfo& info, const TestInput& sample, const std::string& more = {});
-/// Reports what the search asks the constructor or infer(). The line has the parameters and,
-/// because there are many queries, the inputs only in a child that follows one that died.
+/// Reports the arguments with which the search calls the constructor or infer(). The line has the
+/// parameters and, because there are many queries, the inputs only in a child that follows one that
+/// died.
 void report_query(const std::string& query);
 bool queries_include_inputs();
 

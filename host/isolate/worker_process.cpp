@@ -140,7 +140,7 @@ void WorkerProcess::await_ready() {
   if (line.starts_with("ready"))
     throw Failure(FailureKind::failed,
                   "cannot start a worker process: " + options_.program.string() +
-                      " is of another version than the host");
+                      " has a different version than the host");
   using Reason = WorkerStartError::Reason;
   if (starts_with(not_opened)) {
     end("was ended");

@@ -144,7 +144,7 @@ void OperatorLoader::load_kernel(LoadedOperator& op, const DeviceType& device,
   }
 }
 
-/// Skips a variant that cannot be loaded, or that would run in another process than the operator's
+/// Skips a variant that cannot be loaded, or that would not run in the process of the operator's
 /// own kernel.
 void OperatorLoader::load_variant(LoadedOperator& op, const DeviceType& device,
                                   const KernelChoice& choice, Warnings& warnings) {

@@ -85,7 +85,7 @@ class RuleParser {
     auto found =
         std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) {
-      if (!is_pattern_) refuse(fmt::format("has '{}', which the pattern does not have", name));
+      if (!is_pattern_) refuse(fmt::format("has '{}', which is not in the pattern", name));
       if (all.size() == max_names) refuse(fmt::format("has more than {} variables", max_names));
       found = all.insert(all.end(), {name});
     }
@@ -155,7 +155,7 @@ class RuleParser {
     auto& all = rule_.captures;
     auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end()) {
-      if (!is_pattern_) refuse(fmt::format("has '${}', which the pattern does not have", name));
+      if (!is_pattern_) refuse(fmt::format("has '${}', which is not in the pattern", name));
       if (all.size() == max_names)
         refuse(fmt::format("captures more than {} parameters", max_names));
       found = all.insert(all.end(), name);

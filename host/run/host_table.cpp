@@ -95,7 +95,7 @@ std::int32_t allocate_scratch(const tenon_call* call, std::uint64_t bytes, void*
       throw Failure(FailureKind::failed,
                     "a kernel that allocates scratch cannot be captured and must not declare "
                     "itself capturable");
-    *out = gpu->allocate(bytes, call->stream, "the scratch of a kernel");
+    *out = gpu->allocate(bytes, call->stream, "the scratch memory of a kernel");
     return 0;
   } catch (const std::exception& failure) {
     error->kind = TENON_ERROR_MEMORY;

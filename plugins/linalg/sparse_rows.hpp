@@ -11,8 +11,8 @@
 namespace sparse {
 
 /// Row ids[i] of a matrix [total, inner] stores values[e] at column columns_of[e], for e in
-/// [starts[i], starts[i + 1]). Rows that are not listed are empty. The ids ascend. Not copyable: it
-/// may point into itself.
+/// [starts[i], starts[i + 1]). Rows that are not listed are empty. The ids increase. Not copyable:
+/// it may point into itself.
 template <class T>
 struct Rows {
   std::int64_t total = 0, inner = 0;

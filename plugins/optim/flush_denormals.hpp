@@ -19,7 +19,7 @@ class FlushDenormals {
   unsigned saved_;
 };
 #else
-/// Does nothing on other architectures than x86.
+/// Does nothing on architectures other than x86.
 struct FlushDenormals {
   explicit FlushDenormals(bool) {}
 };

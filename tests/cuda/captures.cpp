@@ -215,7 +215,7 @@ TEST_CASE("the current device of an application's thread is preserved") {
   }
   gpu.host.call("scale", {filled(1).to("cuda:0")});
   CHECK(still_current());
-  if (count > 1) {  // a plan that ends on another device than it begins on
+  if (count > 1) {  // a plan that begins and ends on different devices
     auto graph = group(gpu.host, 4);
     put(graph, "scale_3", "cuda:1");
     Session both(graph, on_gpu());

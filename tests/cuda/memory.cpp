@@ -75,7 +75,7 @@ TEST_CASE("kernel scratch is allocated once, reused after waits, and freed if me
   CHECK(run(most - 100) == std::vector<float>{1, 2, 3});  // frees the cached scratch
   const auto failure =
       failure_of([&] { run(static_cast<std::int64_t>(gpu.memory().total >> 20) + 1); });
-  CHECK(failure.message.find("cuda:0 is out of memory: the scratch of a kernel needs ") !=
+  CHECK(failure.message.find("cuda:0 is out of memory: the scratch memory of a kernel needs ") !=
         std::string::npos);
 }
 

@@ -10,7 +10,7 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-sdk() {  # NAME MINOR: a copy that hides nothing, of another version
+sdk() {  # NAME MINOR: a copy that hides nothing, with a different version
   cp -r "$here/../../sdk/include" "$work/$1"
   find "$work/$1" -name '*.hpp' -exec sed -i "/pragma GCC visibility/d
     s/gnu::visibility(\"hidden\")/gnu::used/

@@ -129,7 +129,7 @@ struct EndsProcessNow : EndsProcess {
       for (int i = 0; i < 1 << 20; i += 4096) static_cast<volatile char*>(bytes)[i] = 1;
     }
   }
-  // Runs in a chunk on another thread than the caller's.
+  // Runs in a chunk on a thread other than the caller's.
   void misbehave_in_parts(const tenon::Call& call) const {
     const auto caller = pthread_self();
     call.parallel_for(1 << 20, 1, [&](std::int64_t, std::int64_t) {

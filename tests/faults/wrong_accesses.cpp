@@ -1,4 +1,4 @@
-// Operators that access other elements than they should.
+// Operators that access elements that they must not access.
 #include "doubling.hpp"
 
 struct WritesPastEnd : Doubling {

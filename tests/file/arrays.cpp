@@ -39,13 +39,13 @@ TEST_CASE("arrays: invalid requests to save or load are refused") {
   CHECK(several.hint == "it has a, b; load_arrays() reads them all by name");
   CHECK(failure_of([&] { load_array(path("none.npy")); }).kind == 4);
   CHECK(failure_of([&] { load_arrays(path("x.npy")); }).message ==
-        "several arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
+        "several arrays are stored in .npz files; '" + path("x.npy") + "' has a different suffix");
   CHECK(failure_of([&] { save_array(path("x.txt"), arange(f32, 1)); }).message ==
-        "dense arrays are stored in .npy files; '" + path("x.txt") + "' has another suffix");
+        "dense arrays are stored in .npy files; '" + path("x.txt") + "' has a different suffix");
   CHECK(failure_of([&] {
           save_array(path("x.npy"), cast_storage(ones(f32, {1, 1}), Storage::csr));
         }).message ==
-        "sparse arrays are stored in .npz files; '" + path("x.npy") + "' has another suffix");
+        "sparse arrays are stored in .npz files; '" + path("x.npy") + "' has a different suffix");
   CHECK_FALSE(std::filesystem::exists(path("x.npy")));
 }
 

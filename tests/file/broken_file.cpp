@@ -363,7 +363,7 @@ TEST_CASE("broken nodes") {
          auto& nodes = *m.graphs[0]->nodes;
          ++nodes.input_counts[1], --nodes.input_counts[2], nodes.edges[6] = 0;
        }},
-      {"node 'split' has 2 outputs but the operator makes 3",
+      {"node 'split' has 2 outputs but the operator produces 3",
        [](auto& m) {
          --m.graphs[0]->nodes->output_counts[1], ++m.graphs[0]->nodes->output_counts[2];
        }},
@@ -378,7 +378,7 @@ TEST_CASE("broken backward nodes, recomputed nodes and updates") {
   };
   const char* const origin =
       "the origin of node 'norm_backward' is not an earlier forward node of its operator";
-  const char* const arity = "node 'norm_backward' does not fit node 'norm', whose backward it is";
+  const char* const arity = "node 'norm_backward' does not match its forward node 'norm'";
   check_all(
       {
           {"node 'norm_backward' has the unknown pass 3",

@@ -229,7 +229,7 @@ TEST_CASE("faults in a text, with positions") {
       {with_nodes(a + ", " + a), 4,
        "graph.json:1:132: two nodes are named 'a'; the other one is at graph.json:1:81", ""},
       {with_nodes(R"({"name": "x", "op": "quadratic", "inputs": ["x"]})"), 4,
-       "graph.json:1:81: there is already something named 'x'", ""},
+       "graph.json:1:81: the name 'x' is taken", ""},
       {with_nodes(R"({"name": "a", "op": "test_add", "inputs": ["x", "c"]}, )"
                   R"({"name": "b", "op": "cosine", "inputs": ["a"]},
         {"name": "c", "op": "cosine", "inputs": ["b:0"]})"),
@@ -270,7 +270,7 @@ TEST_CASE("sparse tensors in a text: faults with positions") {
        "1:33: constant 'c': csr float32 [2, 2]: column index 0 is 2, but there are 2 columns"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0], "row_starts": [0, 2, 1])"),
        "1:33: constant 'c': csr float32 [2, 2]: row 1 starts at 2, but row 2 starts at 1: row "
-       "starts must not descend"},
+       "starts must not decrease"},
       {csr(R"("shape": [4], "values": [1], "columns": [0], "row_starts": [0, 1])"),
        "1:33: constant 'c': csr float32 [4]: csr needs two dimensions"},
       {csr(R"("shape": [2, 2], "values": [1], "columns": [0.5], "row_starts": [0, 1, 1])"),

@@ -244,7 +244,8 @@ TEST_CASE("npz: archives that are refused") {
       {at_end(10, 2), ": the archive is damaged: it is one volume of a multi-volume archive"},
       {at_end(12, 100000), ": the archive is damaged: its directory lies outside the file"},
       {at_end(16, 0), ": the archive is damaged: its directory is damaged"},
-      {at_end(12, 40), ": the archive is damaged: its directory has another size than declared"},
+      {at_end(12, 40),
+       ": the archive is damaged: the size of its directory differs from the declared size"},
   };
   for (const auto& test : cases) {
     CAPTURE(test.reason);

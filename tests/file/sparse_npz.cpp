@@ -154,7 +154,7 @@ TEST_CASE("sparse npz: matrices that are refused") {
       {{.starts = {0, 1, 3}}, "csr float32 [2, 3]: its row starts go from 0 to 3, not from 0 to 2"},
       {{.starts = {0, 0x7fffffff, 2}},
        "csr float32 [2, 3]: row 1 starts at 2147483647, but row 2 starts at 2: row starts must not "
-       "descend"},
+       "decrease"},
       {{.starts = {1, 1, 2}}, "csr float32 [2, 3]: its row starts go from 1 to 2, not from 0 to 2"},
       {{.shape = {2}}, "'shape' has 1 entries but needs 2"},
       {{.shape = {0xffffffff, 3}}, "'shape' has a dimension of -1"},

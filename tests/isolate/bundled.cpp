@@ -1,5 +1,5 @@
-// Isolated plugins with several files: bundled libraries, and kernels in other plugins than their
-// operator.
+// Isolated plugins with several files: bundled libraries, and kernels in plugins other than
+// their operator's.
 #include <doctest/doctest.h>
 
 #include <algorithm>

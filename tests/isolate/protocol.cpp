@@ -157,7 +157,7 @@ TEST_CASE("protocol: a program that is not a worker is reported") {
 TEST_CASE("protocol: a worker of another version is refused") {
   const LyingWorker worker("another version");
   check_says(failure_of([&] { worker.plugin(); }).message,
-             {"cannot start a worker process", "/proc/self/exe is of another version"});
+             {"cannot start a worker process", "/proc/self/exe has a different version"});
 }
 
 TEST_CASE("protocol: a reply with arrays of another length is refused") {

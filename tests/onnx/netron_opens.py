@@ -17,7 +17,7 @@ import threading
 import netron
 import onnx
 
-# Netron asks for consent to cookies first, and stores the answer in a cookie. Cookies apply to all
+# Netron requests consent to cookies first, and stores the answer in a cookie. Cookies apply to all
 # ports of a machine.
 CONSENT = (
     "<script>document.cookie = 'consent=1;path=/'; "

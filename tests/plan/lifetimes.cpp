@@ -124,9 +124,9 @@ TEST_CASE("lifetimes: refuses an output of unknown size, whether it is read or n
     const auto node =
         graph.add("undecided", {graph.input("x", tenon::DType::f32, {2})}, {}, "node");
     graph.output("result", node.output(read ? 1 : 0));
-    check_says(failure_of([&] { plan_of(graph); }).message,
-               {"[undecided] node 'node':", "output node:1 is float32 [...]",
-                "whole shape must be known"});
+    check_says(
+        failure_of([&] { plan_of(graph); }).message,
+        {"[undecided] node 'node':", "output node:1 is float32 [...]", "full shape must be known"});
   }
 }
 

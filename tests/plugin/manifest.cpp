@@ -113,7 +113,7 @@ TEST_CASE("manifest: reports a single fault with its path") {
       {"channels_last[0] is '3d' but must be a name", [](Json& m) { m["channels_last"] = {"3d"}; }},
       {"channels_last[1] is 'scale', which is neither input nor output",
        [](Json& m) { m["channels_last"] = {"data", "scale"}; }},
-      {"channels_last[2] is 'data', which the list already has",
+      {"channels_last[2] is 'data', which is already in the list",
        [](Json& m) { m["channels_last"] = {"data", "output", "data"}; }},
       {"channels_last[0] is 'output', which the kernel allocates",
        [](Json& m) { m["channels_last"] = {"output"}, m["outputs"][0]["allocated"] = true; }},
@@ -200,7 +200,7 @@ TEST_CASE("manifest: reports a single fault with its path") {
        [](Json& m) { m["params"][2]["default"] = "middle"; }},
       {"params[2].choices is empty; an enum needs at least one",
        [](Json& m) { m["params"][2]["choices"] = Json::array(); }},
-      {"params[2].choices[1] is 'near', which the list already has",
+      {"params[2].choices[1] is 'near', which is already in the list",
        [](Json& m) { m["params"][2]["choices"][1] = "near"; }},
       {"params[2].min bounds a parameter that is neither",
        [](Json& m) { m["params"][2]["min"] = 1; }},
@@ -340,7 +340,7 @@ TEST_CASE("manifest: reports a single fault with its path") {
        }},
       {"linear[0] lists 3 inputs, but a term has one or two",
        [](Json& m) { m["linear"] = Json::array({Json::array({"data", "data", "data"})}); }},
-      {"linear[1] has 'data', which an earlier term also has",
+      {"linear[1] has 'data', which is also in an earlier term",
        [](Json& m) {
          m["linear"] = Json::array({Json::array({"data"}), Json::array({"data"})});
          m["outputs"].erase(1), m["outputs"][0]["count"] = nullptr;

@@ -61,8 +61,8 @@ TEST_CASE("rewrite rules: invalid texts are refused with the fault and its colum
        "a list or $name"},
       {"f(x; a=1, a=2)", "x", "the pattern mentions parameter 'a' twice in one call"},
       {"f(x; ..., ...)", "x", "the pattern has two '...' in one call"},
-      {"f(x)", "y", "the replacement has 'y', which the pattern does not have"},
-      {"f(x)", "g(x; a=$e)", "the replacement has '$e', which the pattern does not have"},
+      {"f(x)", "y", "the replacement has 'y', which is not in the pattern"},
+      {"f(x)", "g(x; a=$e)", "the replacement has '$e', which is not in the pattern"},
       {"f(x)", "g(x!)",
        "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the "
        "pattern,"},
@@ -131,5 +131,6 @@ TEST_CASE(
   manifest["rewrites"].push_back(manifest["rewrites"][0]);
   CHECK(failure_of([&] {
           read(manifest);
-        }).message.find("is 'twice', which an earlier rule also has") != std::string::npos);
+        }).message.find("is 'twice', which is also the name of an earlier rule") !=
+        std::string::npos);
 }

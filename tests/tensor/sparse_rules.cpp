@@ -64,7 +64,7 @@ TEST_CASE("sparse rules: invalid csr tensors") {
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 4}, {0, 2, 1}, 3, 3) ==
         "its row starts go from 0 to 4, not from 0 to 3");
   CHECK(csr<std::int64_t>(3, 3, {0, 4, 2, 3}, {0, 2, 1}, 3, 3) ==
-        "row 1 starts at 4, but row 2 starts at 2: row starts must not descend");
+        "row 1 starts at 4, but row 2 starts at 2: row starts must not decrease");
   check_says(csr<std::int64_t>(3, 3, {0, -1, 2, 3}, {0, 2, 1}, 3, 3),
              {"row 0 starts at 0", "row 1 starts at -1"});
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {0, 3, 1}, 3, 3) ==
@@ -72,9 +72,9 @@ TEST_CASE("sparse rules: invalid csr tensors") {
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {-1, 2, 1}, 3, 3) ==
         "column index 0 is -1, but there are 3 columns");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {2, 0, 1}, 3, 3) ==
-        "column 1 is 0, after 2: they must ascend");
+        "column 1 is 0, after 2: they must be strictly increasing");
   CHECK(csr<std::int64_t>(2, 3, {0, 2, 3}, {1, 1, 1}, 3, 3) ==
-        "column 1 is 1, after 1: they must ascend");
+        "column 1 is 1, after 1: they must be strictly increasing");
 }
 
 TEST_CASE("sparse rules: row_sparse tensors") {
@@ -84,6 +84,6 @@ TEST_CASE("sparse rules: row_sparse tensors") {
   CHECK(rows(Shape::scalar(), {}, 0, 0) == "row_sparse needs at least one dimension");
   CHECK(rows({5, 2}, {0, 4}, 3, 2) == "its values take 12 bytes, but need 2 entries of 8 bytes");
   CHECK(rows({5, 2}, {0, 5}, 4, 2) == "row index 1 is 5, but there are 5 rows");
-  CHECK(rows({5, 2}, {4, 0}, 4, 2) == "row 1 is 0, after 4: they must ascend");
+  CHECK(rows({5, 2}, {4, 0}, 4, 2) == "row 1 is 0, after 4: they must be strictly increasing");
   CHECK(rows({0, INT64_MAX, INT64_MAX}, {}, 0, 0) == "its rows are too long to count");
 }

@@ -233,7 +233,8 @@ TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
       {[&] {
          return Tensor::csr(values, columns, list(Ints64{0, 3, 2, 3}), {3, 3});
        },
-       "csr float32 [3, 3]: row 1 starts at 3, but row 2 starts at 2: row starts must not descend"},
+       "csr float32 [3, 3]: row 1 starts at 3, but row 2 starts at 2: row starts must not "
+       "decrease"},
       {[&] {
          return Tensor::csr(values, columns, list(Ints64{0, 2, 2, 4}), {3, 3});
        },
@@ -245,11 +246,11 @@ TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
       {[&] {
          return Tensor::csr(values, list(Ints64{2, 0, 1}), starts, {3, 3});
        },
-       "csr float32 [3, 3]: column 1 is 0, after 2: they must ascend"},
+       "csr float32 [3, 3]: column 1 is 0, after 2: they must be strictly increasing"},
       {[&] {
          return Tensor::csr(values, list(Ints64{2, 2, 1}), starts, {3, 3});
        },
-       "csr float32 [3, 3]: column 1 is 2, after 2: they must ascend"},
+       "csr float32 [3, 3]: column 1 is 2, after 2: they must be strictly increasing"},
       {[&] {
          return Tensor::csr(Tensor(), columns, starts, {3, 3});
        },
@@ -264,7 +265,7 @@ TEST_CASE("sparse tensors: refuse invalid arrays with a message") {
       {[&] {
          return Tensor::row_sparse(matrix, list(Ints64{4, 1}), {6, 2});
        },
-       "row_sparse float32 [6, 2]: row 1 is 1, after 4: they must ascend"},
+       "row_sparse float32 [6, 2]: row 1 is 1, after 4: they must be strictly increasing"},
       {[&] {
          return Tensor::row_sparse(matrix, ids, {4, 2});
        },

@@ -33,7 +33,7 @@ constexpr OptionHint option_hints[] = {
     {"give it another name", "--name NAME"},
     {"the plan reports the memory it needs", "tenon show --memory"},
     {"make that input a constant", "tenon import --fix NAME=VALUE"},
-    {"give the inputs whole shapes", "tenon import --shape NAME=DIMS"},
+    {"give the inputs fully known shapes", "tenon import --shape NAME=DIMS"},
     {"name the operator that computes", "tenon import --map DOMAIN::TYPE=OPERATOR"},
 };
 

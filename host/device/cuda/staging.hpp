@@ -25,7 +25,7 @@ class Staging {
  private:
   struct Buffer {
     explicit Buffer(Device& device)
-        : memory(device, buffer_bytes, "the staging of copies"), used(device) {}
+        : memory(device, buffer_bytes, "the staging buffer of copies"), used(device) {}
     PinnedBlock memory;
     Event used;  // recorded when the device has copied it
   };

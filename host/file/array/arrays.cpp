@@ -18,8 +18,8 @@ namespace {
 void require_suffix(const std::filesystem::path& path, const char* suffix, const char* what) {
   if (path.extension() != suffix)
     throw Failure(FailureKind::usage,
-                  fmt::format("{} are stored in {} files; '{}' has another suffix", what, suffix,
-                              path.string()));
+                  fmt::format("{} are stored in {} files; '{}' has a different suffix", what,
+                              suffix, path.string()));
 }
 
 Tensor read_for(const std::string& source, const ValueInfo& input) {

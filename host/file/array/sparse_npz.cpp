@@ -74,7 +74,7 @@ class SparseNpz {
     return {dims[0], dims[1]};
   }
 
-  // Returns whether the columns ascend in every row; if not, fills rows_ with the row of each
+  // Returns whether the columns increase in every row; if not, fills rows_ with the row of each
   // entry. Invalid row starts are left for Tensor::csr to report.
   bool ascends(const Tensor& starts, const Tensor& columns) {
     const Tensor all = Tensor::zeros(i64, columns.shape());

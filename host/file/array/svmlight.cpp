@@ -83,7 +83,8 @@ class SvmReader {
     if (index == 0 && options_.first == First::one)
       fail("found feature 0, but features are declared to count from 1");
     if (index <= last_)
-      fail(join("feature ", index, " follows feature ", last_, ": they must ascend"));
+      fail(join("feature ", index, " follows feature ", last_,
+                ": they must be strictly increasing"));
     if (index > max_index_) max_index_ = index, max_index_line_ = line_;
     zero_ = zero_ || index == 0;
     last_ = index;

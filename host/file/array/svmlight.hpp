@@ -22,8 +22,8 @@ struct SvmExamples {
 };
 
 /// Lines end in \n or \r\n. Empty lines and comment lines are skipped, and so is a `qid:N` after a
-/// label. Numbers are decimal and may be `inf` or `nan`. Features must ascend within a line. Throws
-/// Failure (file) that names the first faulty line.
+/// label. Numbers are decimal and may be `inf` or `nan`. Features must increase within a line.
+/// Throws Failure (file) that names the first faulty line.
 SvmExamples read_svmlight(const std::filesystem::path& path, const SvmOptions& options = {});
 
 /// Returns whether any line has a feature 0. Lines are not validated. Throws Failure (file) if the

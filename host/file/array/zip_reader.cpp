@@ -71,7 +71,7 @@ ZipReader::ZipReader(const std::filesystem::path& path)
   auto at = directory.offset;
   for (std::uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_entry(at));
   if (at != directory.offset + directory.size)
-    refuse("its directory has another size than declared");
+    refuse("the size of its directory differs from the declared size");
 }
 
 // The end record is the last record of the file; only a comment may follow it.

@@ -142,7 +142,7 @@ class GraphJsonReader {
     const auto nodes = read_json_nodes(list);
     for (const auto& node : nodes) {
       if (is_named(model_, node.name))
-        node.field.refuse("there is already something named '{}'", printable(node.name));
+        node.field.refuse("the name '{}' is taken", printable(node.name));
       names_.push_back(node.name);
     }
     require_operators(nodes);

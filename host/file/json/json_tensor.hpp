@@ -42,7 +42,7 @@ std::string json_elements(const Tensor& tensor);
 
 Init read_init(const JsonField& field, std::string_view what);
 
-/// Requires another kind than Init::Kind::automatic, which is written as nothing.
+/// The kind must not be Init::Kind::automatic, which is written as nothing.
 void append_init(std::string& to, const Init& init);
 
 }  // namespace tenon

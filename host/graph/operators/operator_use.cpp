@@ -125,7 +125,7 @@ void check_arity(const GraphModel& model, const NodeRecord& node, const Operator
   need(node.state_count == info.states.size(), node.state_count, "state", "has",
        info.states.size());
   const auto outputs = output_count(model, node, info);
-  need(node.output_count == outputs, node.output_count, "output", "makes", outputs);
+  need(node.output_count == outputs, node.output_count, "output", "produces", outputs);
 }
 
 void check_backward_arity(const GraphModel& model, const NodeRecord& node) {
@@ -134,8 +134,8 @@ void check_backward_arity(const GraphModel& model, const NodeRecord& node) {
   if (node.op != forward.op || node.input_count != inputs ||
       node.output_count != forward.input_count || node.state_count != 0 ||
       node.attribute_count != 0)
-    throw Failure(FailureKind::file, fmt::format("does not fit node '{}', whose backward it is",
-                                                 model.strings[forward.name]));
+    throw Failure(FailureKind::file,
+                  fmt::format("does not match its forward node '{}'", model.strings[forward.name]));
 }
 
 }  // namespace tenon

@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-// Fast rejection of most nodes, without allocation: the root's inputs have other producers than the
-// pattern.
+// Fast rejection of most nodes, without allocation: the producers of the root's inputs differ
+// from those in the pattern.
 bool RuleMatch::may_match(NodeId root) const {
   const auto& node = model_.nodes[root];
   const auto& indices = rule_.pattern.back().inputs;

@@ -130,7 +130,7 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     applied.root = added.back();
   } else {
     for (const auto id : match.nodes())
-      note(id, fmt::format("the same as what it reads, by rule {}", rule.label));
+      note(id, fmt::format("equal to its input, by rule {}", rule.label));
   }
   for (const auto id : match.nodes()) drop(id);
   redirect(old, result);

@@ -19,7 +19,7 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr const char* shape_hint = "give the inputs whole shapes";
+constexpr const char* shape_hint = "give the inputs fully known shapes";
 constexpr std::size_t max_cached = 16;  // cached graphs of a node, one per combination of types
 
 tenon_type plain_type(const tenon_type& type) {

@@ -197,7 +197,7 @@ Shape NodeImport::shape(const Operand& operand) const {
 int NodeImport::rank(const Operand& operand) const {
   const auto type = importer_.type_of(operand);
   require_known(type.rank >= 0, "the rank of one of its inputs is unknown",
-                "give the inputs whole shapes");
+                "give the inputs fully known shapes");
   return type.rank;
 }
 

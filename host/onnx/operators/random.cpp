@@ -14,7 +14,7 @@ Operand drawn(NodeImport& node, const char* op, Attributes attributes) {
   if (!shape.known())
     node.refuse(
         "the shape of its input is unknown, but random numbers need it when the model is imported",
-        "give the inputs whole shapes");
+        "give the inputs fully known shapes");
   attributes.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
   return node.add(op, std::vector<Operand>{}, attributes);
 }

@@ -58,8 +58,8 @@ void require_known(const GraphModel& model, const Binding& binding, NodeId id,
     const bool overflow = is_known(types[value]);
     const auto what = overflow ? ", more than memory can hold"
                       : types[value].dtype == TENON_DTYPE_UNKNOWN
-                          ? " but its dtype and its whole shape must be known"
-                          : " but its whole shape must be known";
+                          ? " but its dtype and its full shape must be known"
+                          : " but its full shape must be known";
     const auto elements_hint =
         overflow || !output ? std::string() : missing_elements_hint(model, binding, id, types);
     throw Failure(

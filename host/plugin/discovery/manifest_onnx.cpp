@@ -128,7 +128,7 @@ class FormReader {
         item.refuse("is {}, which is not {}", in_quotes(text),
                     output ? "an output" : "an input or a state");
       if (!text.empty() && !used.insert(text).second)
-        item.refuse("is '{}', which the list already has", text);
+        item.refuse("is '{}', which is already in the list", text);
       names.push_back(std::move(text));
     });
   }

@@ -132,7 +132,7 @@ std::vector<std::string> read_choices(const JsonField& list, ParamKind kind) {
     std::string name = plain_text(item);
     if (name.empty()) item.refuse("is empty");
     if (std::find(choices.begin(), choices.end(), name) != choices.end())
-      item.refuse("is {}, which the list already has", in_quotes(name));
+      item.refuse("is {}, which is already in the list", in_quotes(name));
     choices.push_back(std::move(name));
   }
   return choices;

@@ -128,7 +128,7 @@ void read_channels_last(const JsonField& root, OperatorInfo& info) {
       item.refuse("is '{}', which the kernel allocates", name);
     auto used = output >= 0 ? info.channels_last_output[static_cast<std::size_t>(output)]
                             : info.channels_last_input[static_cast<std::size_t>(input)];
-    if (used) item.refuse("is '{}', which the list already has", name);
+    if (used) item.refuse("is '{}', which is already in the list", name);
     used = true;
   }
   if (info.prefers_channels_last && info.channels_last.empty())
@@ -151,7 +151,7 @@ void read_references(const JsonField& root, OperatorInfo& info) {
       for (const auto& [left, right] : info.linear)
         for (const int input : {left, right})
           if (input >= 0 && (input == term.first || input == term.second))
-            names.refuse("has '{}', which an earlier term also has",
+            names.refuse("has '{}', which is also in an earlier term",
                          info.inputs[static_cast<std::size_t>(input)].name);
       info.linear.push_back(term);
     }

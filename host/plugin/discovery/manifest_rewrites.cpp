@@ -17,7 +17,7 @@ RewriteInfo read_rewrite(const JsonField& entry, std::set<std::string>& names) {
   RewriteInfo rule{identifier(entry["name"]), plain_text(entry["pattern"]),
                    plain_text(entry["replacement"]), entry["exact"].boolean()};
   if (!names.insert(rule.name).second)
-    entry["name"].refuse("is '{}', which an earlier rule also has", rule.name);
+    entry["name"].refuse("is '{}', which is also the name of an earlier rule", rule.name);
   std::string fault;
   try {
     parse_rule(rule);

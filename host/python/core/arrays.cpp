@@ -89,7 +89,8 @@ std::string names_of_dtypes() {
 }
 
 [[noreturn]] void refuse_dtype(const std::string& found) {
-  throw Failure(FailureKind::usage, "an array is of dtype " + found + ", which Tenon does not have",
+  throw Failure(FailureKind::usage,
+                "an array is of dtype " + found + ", which Tenon does not support",
                 "its dtypes are " + names_of_dtypes());
 }
 

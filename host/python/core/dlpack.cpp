@@ -130,7 +130,8 @@ int make_like(DLTensor* like, DLManagedTensorVersioned** made, void* context,
               void (*set_error)(void*, const char*, const char*)) {
   try {
     const auto dtype = dtype_of(like->dtype);
-    if (dtype == unknown_dtype) throw Failure(FailureKind::usage, "Tenon does not have this dtype");
+    if (dtype == unknown_dtype)
+      throw Failure(FailureKind::usage, "Tenon does not support this dtype");
     const auto device = like->device.device_type == kDLCPU
                             ? std::string("cpu")
                             : "cuda:" + std::to_string(like->device.device_id);

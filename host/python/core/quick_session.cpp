@@ -227,14 +227,13 @@ PyMethodDef session_methods[] = {
      METH_FASTCALL | METH_KEYWORDS,
      "run($self, inputs=None, *, outputs=None, into=None, add=False, batch=0)\n--\n\n"
      "Runs the graph with arrays by name, and returns outputs by name.\n\n"
-     "outputs: those to compute, a name or several; all where none is named. into: arrays, by "
-     "output, to write to, or with `add` to add "
-     "to.\n"
+     "outputs: name or names of the outputs to compute; default: all. into: arrays by output name, "
+     "to which the outputs are written, or added if `add` is set.\n"
      "batch: rows of one run, for inputs that are longer than one run can take. The results are in "
      "the order of the graph's outputs.\n"
-     "Raises UsageError for inputs that are missing, unknown or of another dtype or shape than the "
-     "graph's, before anything runs;\n"
-     "ExecutionError for what an operator refuses. A run that fails changes no state and no "
+     "Raises UsageError for inputs that are missing or unknown, or whose dtype or shape differs "
+     "from the graph's, before anything runs;\n"
+     "ExecutionError if an operator fails. A run that fails changes no state and no "
      "variable, and does not count in `step`."},
     {"_attach", attach, METH_VARARGS, nullptr},
     {}};

@@ -57,7 +57,7 @@ OperatorRun::OperatorRun(const OperatorCall& op, int dispatch, CallTypes& types,
   if (scratch > 0)
     workspace_.emplace(stream, static_cast<std::uint64_t>(scratch), "a kernel's scratch memory");
   if (!device.is_cpu()) {
-    fault_.emplace(stream, sizeof(tenon_fault), "the faults of a kernel");
+    fault_.emplace(stream, sizeof(tenon_fault), "the fault record of a kernel");
     tenon_fault none{};
     copy(fault_->address(), in_memory(none), sizeof none, stream);
   }

@@ -57,7 +57,7 @@ void Arenas::grow(const Plan& plan, Streams& streams, bool spare) {
     staging_.reset();
     staging_.emplace(
         Staging{PinnedBlock(*plan.gpus.devices.front(), static_cast<std::uint64_t>(needed),
-                            "what the plan copies"),
+                            "the staging buffer of the plan"),
                 needed});
   }
 }

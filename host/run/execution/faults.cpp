@@ -9,8 +9,8 @@ namespace tenon {
 
 Faults::Faults(const Stream& stream, std::vector<std::uint32_t> steps)
     : steps_(std::move(steps)),
-      records_(stream, bytes(), "the faults of a plan's kernels"),
-      found_(stream.device(), bytes(), "the faults of a plan's kernels") {
+      records_(stream, bytes(), "the fault record of the plan"),
+      found_(stream.device(), bytes(), "the fault record of the plan") {
   clear();
 }
 

@@ -110,8 +110,7 @@ void PackedMemory::fill(PackedStep& packed_step) {
       {plan_, kernels_, tensors_, threads_}, packed_step.step,
       [&](const PackedConstant& entry, tenon_fill fill, void* context) {
         if (count == packed_step.entries.size() || packed_step.entries[count].planned != entry)
-          throw Failure(FailureKind::plugin,
-                        "its prepare() requests other memory than at planning time");
+          throw Failure(FailureKind::plugin, "its prepare() requests memory that was not planned");
         auto& block = packed_step.entries[count++].block;
         block = PackedBlock::find(key_of(entry), tensors_[entry.value], entry.bytes);
         packed_step.pointers[entry.slot] = block->filled([&](void* memory) {

@@ -23,7 +23,7 @@ std::string size_fault(const char* name, std::size_t found, std::uint64_t count,
                      counted(count, "entry", "entries"), counted(element, "byte"));
 }
 
-/// Checks that entries [begin, end) ascend and are below `limit`.
+/// Checks that entries [begin, end) are strictly increasing and below `limit`.
 template <class Index>
 std::string order_fault(std::span<const Index> indices, std::size_t begin, std::size_t end,
                         std::int64_t limit, const char* what) {
@@ -32,8 +32,8 @@ std::string order_fault(std::span<const Index> indices, std::size_t begin, std::
       return fmt::format("{0} index {1} is {2}, but there are {3} {0}s", what, i, indices[i],
                          limit);
     if (i > begin && indices[i] <= indices[i - 1])
-      return fmt::format("{} {} is {}, after {}: they must ascend", what, i, indices[i],
-                         indices[i - 1]);
+      return fmt::format("{} {} is {}, after {}: they must be strictly increasing", what, i,
+                         indices[i], indices[i - 1]);
   }
   return {};
 }
@@ -54,7 +54,7 @@ std::string csr_fault(const SparseBuffers& buffers) {
   for (std::size_t row = 0; row + 1 < starts.size(); ++row)
     if (starts[row + 1] < starts[row])
       return fmt::format(
-          "row {} starts at {}, but row {} starts at {}: row starts must not descend", row,
+          "row {} starts at {}, but row {} starts at {}: row starts must not decrease", row,
           starts[row], row + 1, starts[row + 1]);
   for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
     const auto begin = static_cast<std::size_t>(starts[row]),

@@ -19,7 +19,7 @@ struct SparseBuffers {
 
 /// Returns a sentence about the first broken rule; empty if there is none.
 /// csr: two dimensions; `stored` values and columns; row_starts goes from 0 to stored and never
-/// decreases; columns ascend within each row.
+/// decreases; columns increase within each row.
 /// row_sparse: at least one dimension; `stored` rows with ascending row IDs.
 std::string sparse_fault(const SparseBuffers& buffers);
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-// The library at run time may be another version than that of the headers, with the same ABI.
+// The version of the library at run time may differ from that of the headers; the ABI is the same.
 #if defined(TENON_MPI_ABI)
 constexpr auto library_names = {"libmpi_abi.so.1"};
 #elif defined(OMPI_MAJOR_VERSION)

@@ -14,7 +14,7 @@ using AttentionRow = choice::Row<AttentionAlgorithm, AttentionProblem>;
 inline constexpr AttentionRow attention_choices[] = {
     {AttentionAlgorithm::loops, "loops", "float64",
      [](const AttentionProblem& problem) { return problem.f64; }, "the only one for this dtype",
-     "of another dtype"},
+     "specific to the dtype"},
     {AttentionAlgorithm::fma, "as products by FMA", "otherwise",
      [](const AttentionProblem&) { return true; }, "", "as for matrix products"},
 };

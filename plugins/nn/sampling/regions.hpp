@@ -142,7 +142,7 @@ struct RoiRules {
       return begin;
     };
     const auto limit = static_cast<W>(size);
-    if (region.bin[axis] < 0) {  // the second edge precedes the first one: positions descend
+    if (region.bin[axis] < 0) {  // the second edge precedes the first one: positions decrease
       const auto first = first_that(0, [&](W position) { return position <= limit; });
       return {first, first_that(first, [](W position) { return position < -1; })};
     }

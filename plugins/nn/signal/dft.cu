@@ -123,7 +123,7 @@ struct PutLines {
 struct DftCuda : DftShapes {
   static constexpr bool capturable = true;
 
-  /// Long lines of other sizes than powers of two run on the CPU.
+  /// Long lines whose sizes are not powers of two run on the CPU.
   bool supports(const tenon::Infer& types) const {
     const auto lengths = types.has_input("lengths") ? types.values<std::int64_t>("lengths")
                                                     : tenon::Known<std::int64_t>();

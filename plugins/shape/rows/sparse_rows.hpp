@@ -64,7 +64,7 @@ struct PicksOnCpu {
   }
 
   /// Allocates a row_sparse result of the rows that select(item) returns for `items` items. Their
-  /// ids ascend, or descend if `reversed`.
+  /// ids increase, or decrease if `reversed`.
   template <class T, class Select>
   static void rows(const tenon::Call& call, const tenon::RowSparse<const T>& from,
                    std::int64_t items, Select select, bool reversed = false) {

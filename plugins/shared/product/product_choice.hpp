@@ -40,10 +40,10 @@ using ProductRow = choice::Row<Algorithm, ProductProblem>;
 inline constexpr ProductRow product_choices[] = {
     {Algorithm::complex_loops, "loops", "complex numbers",
      [](const ProductProblem& problem) { return problem.multiplies == Multiplies::complex; },
-     "the only one for this dtype", "of another dtype"},
+     "the only one for this dtype", "specific to the dtype"},
     {Algorithm::blas, "OpenBLAS dgemm", "float64",
      [](const ProductProblem& problem) { return problem.multiplies == Multiplies::f64; },
-     "the only one for this dtype", "of another dtype"},
+     "the only one for this dtype", "specific to the dtype"},
     {Algorithm::bf16_amx, "bf16 by AMX", "factors rounded to bfloat16, on a processor with AMX",
      [](const ProductProblem& problem) {
        return problem.multiplies == Multiplies::bf16 && problem.processor.bf16 &&

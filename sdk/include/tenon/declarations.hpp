@@ -484,7 +484,7 @@ class Result {
   /// Its shape depends on elements, so only the kernel knows it; the kernel calls call.allocate
   /// exactly once for it in each call. infer() sets the rank, the dtype and the known dimensions:
   /// io.set_output("indices", {tenon::unknown, 2}, tenon::i64). Subsequent nodes are planned when
-  /// it has run. Hosts before 0.2 reject the operator. Default: infer() sets the whole shape.
+  /// it has run. Hosts before 0.2 reject the operator. Default: infer() sets the full shape.
   /// Example: `op.output("indices", "int64 [count, 2]").allocated();` Error: an output of the
   /// operator has a count.
   constexpr Result& allocated() {

@@ -32,8 +32,8 @@ class InferStorage {
   /// True if the query is for backward_sparse, which reads output gradients and inputs and writes
   /// input gradients.
   bool backward() const { return raw_->dispatch == TENON_BACKWARD; }
-  /// Whether the node runs on a GPU: answer for the CUDA kernel, which may support other storages
-  /// than the CPU kernel.
+  /// Whether the node runs on a GPU: answer for the CUDA kernel, whose storages may differ from
+  /// those of the CPU kernel.
   bool cuda() const { return raw_->device_type == TENON_CUDA; }
 
   /// The node's inputs, in forward and in backward; dense for those that are not connected. Error:

@@ -85,7 +85,7 @@ TEST_CASE("check guard: finds kernels that use tensors of an earlier call, or th
     REQUIRE(results.size() == 1);
     CAPTURE(results[0].sentence);
 #if defined(__SANITIZE_ADDRESS__)
-    // the object was on the stack, where a sanitizer's frames leave other data than pointers to the
+    // the object was on the stack, where a sanitizer's frames leave data other than pointers to the
     // earlier call
     if (op == "keeps_object" && results[0].verdict == tenon::CheckVerdict::crashed) continue;
 #endif

@@ -79,7 +79,7 @@ TEST_CASE("errors: faults of a graph.json") {
       {R"({"name": "a", "op": "relu", "inputs": ["x"]})" + second, 4,
        "error: bad.json:2:58: two nodes are named 'a'; the other one is at bad.json:2:12\n"},
       {R"({"name": "x", "op": "relu", "inputs": ["x"]})" + second, 4,
-       "error: bad.json:2:12: there is already something named 'x'\n"},
+       "error: bad.json:2:12: the name 'x' is taken\n"},
       {R"({"name": "a", "op": "fully_connected", "inputs": {"dta": "x"}, )"
        R"("attrs": {"num_hidden": 3}})",
        2,

@@ -1,5 +1,5 @@
-// Files with valid checksums: one has a node with another type than its operator produces, one
-// names a file to load.
+// Files with valid checksums: in one, the type of a node is not what its
+// operator produces, one names a file to load.
 #include <doctest/doctest.h>
 
 #include "cli/workplace.hpp"

@@ -1,5 +1,5 @@
 // Algorithms chosen by the tables of products, convolutions, attention, pooling, reductions and
-// dft, at the limits of their conditions and for other processors than this one.
+// dft, at the limits of their conditions and for processors other than this one.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -136,7 +136,7 @@ struct FaultyHost : ApplicationHost {
   ~FaultyHost() { injected_fault = Fault::none; }
 };
 
-/// The error of adding the node, whose y has another length than x.
+/// The error of adding the node, whose y and x differ in length.
 std::string message_for(Fault fault, Host& host, std::string* hint = nullptr) {
   Graph graph(host);
   const auto x = graph.input("x", f32, {2}), y = graph.input("y", f32, {3});

@@ -71,11 +71,11 @@ class TENON_API Tensor {
   static Tensor borrow(const tenon_tensor& tensor, std::shared_ptr<const void> owner = nullptr);
 
   /// A matrix that stores some of its elements, row by row: values [n], the column of each [n], and
-  /// the index of each row's first value [rows + 1]. Row starts ascend from 0 to n; columns ascend
-  /// within a row, without duplicates. Both are int32, or both int64. All arrays must be on one
-  /// device. Values are shared unless they are strided; indices are copied, since kernels use them
-  /// unchecked, and the copies are read_only(). Throws Failure that names the first violated rule;
-  /// indices on a GPU are copied to the CPU for these checks.
+  /// the index of each row's first value [rows + 1]. Row starts increase from 0 to n; columns
+  /// increase within a row, without duplicates. Both are int32, or both int64. All arrays must be
+  /// on one device. Values are shared unless they are strided; indices are copied, since kernels
+  /// use them unchecked, and the copies are read_only(). Throws Failure that names the first
+  /// violated rule; indices on a GPU are copied to the CPU for these checks.
   static Tensor csr(const Tensor& values, const Tensor& columns, const Tensor& row_starts,
                     const Shape& shape);
   /// A tensor that stores some of its rows: values [n, shape[1], ...], and the index of each row

@@ -158,9 +158,9 @@ def schema_of(info: OperatorInfo, name: str, hidden: bool = False) -> str:
 
 
 def backward_schema_of(info: OperatorInfo, name: str) -> str:
-    """The schema of the operator that computes the gradients of the inputs selected by `wanted`,
-    autograd's `needs_input_grad`."""
+    """The schema of the operator that computes the gradients of the inputs that `needs_grad`,
+    autograd's `needs_input_grad`, selects."""
     tensors = (
-        "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] wanted"
+        "Tensor?[] grads, Tensor?[] inputs, Tensor?[] states, Tensor?[] outputs, bool[] needs_grad"
     )
     return f"{name}({_joined(tensors, params_of(info))}) -> Tensor[]"

@@ -146,8 +146,8 @@ inline const tenon_tensor& Call::allocate(int output, Storage storage, DType req
 
 /// For an output that describe() declares allocated(). The host checks that the shape is compatible
 /// with the result of infer() and that the memory is requested once; its errors are thrown as Error
-/// (memory, failed). Errors here (type): another dtype than infer() set; (failed): an output that
-/// is not requested, a host that lacks the function.
+/// (memory, failed). Errors here (type): the dtype differs from that of infer(); (failed): an
+/// output that is not requested, a host that lacks the function.
 inline const tenon_tensor& Call::allocate_dense(int output, DType requested,
                                                 const Shape& shape) const {
   const tenon_tensor* planned = slot(Slot::output, output);
@@ -172,7 +172,7 @@ inline const tenon_tensor& Call::allocate_dense(int output, DType requested,
 [[gnu::cold]] inline void Call::refuse_workspace(std::size_t count, std::size_t size) const {
   fail(ErrorKind::memory,
        {backward() ? "backward" : "the kernel", " requests a workspace of ", count, " times ", size,
-        " bytes, but ", backward() ? "backward_workspace()" : "workspace()", " asked the host for ",
+        " bytes, but ", backward() ? "backward_workspace()" : "workspace()", " requested ",
         raw_->workspace_size});
 }
 
