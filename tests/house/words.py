@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""words.py [--count]: fails if comments, docstrings or pages contain phrases that readers of
-English or of the field stumble over.
+"""words.py [--count]: fails if comments, docstrings, pages or the product's messages contain phrases
+that readers of English or of the field stumble over.
 
 Reads comments of C, C++, CUDA, Python, shell and CMake sources, and Markdown outside of code
-blocks, except what is quoted. --count prints the number of matches of each phrase by folder instead
-of their positions. Exits with 77 if this is not a git checkout.
+blocks, except what is quoted; and string literals with at least two spaces in C++, CUDA and Python
+sources of the product. --count prints the number of matches of each phrase by folder instead of
+their positions. Exits with 77 if this is not a git checkout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ PHRASES = {
     r"\bagain and again\b": "repeatedly",
     r"\bin vain\b": "without effect",
     r"\b[Oo]f before\b": "older than",
-    r"\b(?:he|his|him)\b": "it, they",
+    r"(?<!xavier, )\b(?:he|his|him)\b": "it, they",
     r"\btold\b(?!\(| [A-Z]{2})|\btells of\b": "receives, is notified, reports",
     r"\bwants\b": "needs, requires",
     r"\bbeside\b": "next to, along with, compared with",
@@ -59,6 +60,13 @@ PHRASES = {
     r"\bwho(?:ever)? (?:asks|wants|reads|calls|writes|waits)\b": "the caller, the reader",
     r"\ball else\b|\bnothing else but\b": "everything else, only",
     r"\bin whose\b|\bof whose\b": "name the owner",
+    r"\bwhere none (?:is|are|has|have)\b": "if no ... is, if it has no ...",
+    r"(?<!no )\b(?:another|other) \w+ than\b": "different from, a ... other than",
+    r"\b(?:a|de)scends?\b": "is in ascending order, increases, does not decrease",
+    r"(?<!the kernel )\basks\b": "requires, requests, calls",
+    r"\bwanted\b(?!\[)": "requested",
+    r"\bwhole shapes?\b": "full shape, fully known shape",
+    r"\b(?:is|are) of another\b": "has a different ...",
 }
 STARTS = [(re.compile(pattern), better) for pattern, better in BEGINNINGS.items()]
 ANYWHERE = [(re.compile(pattern), better) for pattern, better in PHRASES.items()]
@@ -69,6 +77,16 @@ COMMENT = re.compile(
     r"""((?:[^"/']|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/(?![/*]))*)(//|/\*)[/!*]?<?\s?(.*)$"""
 )
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
+# The tokens of C++ between which string literals are found. Adjacent literals are one text.
+CPP_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<end>[^ ()\\\n]*)\((?P<raw>.*?)\)(?P=end)"|"""
+    r""""(?P<text>(?:\\.|[^"\\\n])*)"|'(?:\\.|[^'\\\n])+'|\d[\w.]*(?:'\w+)*|\w+|\S""",
+    re.DOTALL,
+)
+ESCAPED = re.compile(r"\\(?:n|([\"'\\]))")
+PYTHON_STRING = re.compile(r"""[rbfuRBFU]*(\"{3}|'{3}|"|')(.*)\1""", re.DOTALL)
+# Folders of the product, whose users read its strings.
+PRODUCT = ("host", "sdk", "plugins")
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -148,8 +166,56 @@ def page_lines(text: str) -> Iterator[tuple[int, str, bool]]:
             yield number, line, False
 
 
+def sentences(pieces: list[tuple[int, str]]) -> Iterator[tuple[int, str, bool]]:
+    """The lines of adjacent literals, each with the line it begins at, if they are prose."""
+    if sum(piece.count(" ") for _, piece in pieces) < 2:
+        return
+    begins = True
+    for number, piece in pieces:
+        for offset, each in enumerate(piece.split("\n")):
+            yield number + offset, each, begins
+            begins = False
+
+
+def cpp_strings(text: str) -> Iterator[tuple[int, str, bool]]:
+    pieces: list[tuple[int, str]] = []
+    line, end = 1, 0
+    for found in CPP_TOKEN.finditer(text):
+        line += text.count("\n", end, found.start())
+        end = found.start()
+        if found["text"] is not None:
+            pieces.append((line, ESCAPED.sub(lambda escape: escape[1] or " ", found["text"])))
+        elif found["raw"] is not None:
+            pieces.append((line, found["raw"]))
+        elif not found[0].startswith(("//", "/*")):
+            yield from sentences(pieces)
+            pieces = []
+    yield from sentences(pieces)
+
+
+def python_strings(text: str) -> Iterator[tuple[int, str, bool]]:
+    """The texts of literals other than docstrings, which python_comments() returns."""
+    pieces: list[tuple[int, str]] = []
+    between = (tokenize.NL, tokenize.COMMENT)
+    previous = tokenize.ENCODING
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        found = PYTHON_STRING.fullmatch(token.string) if token.type == tokenize.STRING else None
+        statement = (tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE, *between)
+        if found and not (len(found[1]) == 3 and previous in statement):
+            pieces.append((token.start[0], ESCAPED.sub(lambda each: each[1] or " ", found[2])))
+        elif token.type not in between:
+            yield from sentences(pieces)
+            pieces = []
+        previous = token.type
+
+
 def faults(path: Path) -> Iterator[tuple[int, str, str]]:
     text = path.read_text(encoding="utf-8")
+    if path.relative_to(ROOT).parts[0] in PRODUCT:
+        if path.suffix == ".py":
+            yield from faults_of(python_strings(text))
+        elif path.suffix in (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"):
+            yield from faults_of(cpp_strings(text))
     if path.suffix == ".py":
         lines = python_comments(text)
     elif path.suffix == ".md":
@@ -158,6 +224,10 @@ def faults(path: Path) -> Iterator[tuple[int, str, str]]:
         lines = script_comments(text)
     else:
         lines = cpp_comments(text)
+    yield from faults_of(lines)
+
+
+def faults_of(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str, str]]:
     last = -1
     before = ""  # the end of the line before, as phrases may begin there
     for number, line, begins in lines:
@@ -165,7 +235,7 @@ def faults(path: Path) -> Iterator[tuple[int, str, str]]:
         for pattern, better in STARTS if begins else []:
             if found := pattern.match(prose):
                 yield number, found[0], better
-        if begins or number != last + 1:
+        if begins or number > last + 1:
             before = ""
         both = before + prose.lstrip()
         for pattern, better in ANYWHERE if ANY.search(both) else []:
