@@ -51,9 +51,9 @@ struct ConvTranspose : tenon::Operator {
         .at_least(0)
         .at_most(Window::max_number);
     op.param("pad_mode", &ConvTranspose::pad_mode,
-             "cropping mode, as ONNX's auto_pad: given: `pad` and `pad_end`; same_upper, "
-             "same_lower: output is cropped to axis * stride elements, with the larger half "
-             "cropped at the end (same_upper) or at the start (same_lower)")
+             "cropping mode, as ONNX's auto_pad: given: explicit cropping by `pad` and `pad_end` "
+             "(NOTSET); same_upper, same_lower: output is cropped to axis * stride elements, with "
+             "the larger half cropped at the end (same_upper) or at the start (same_lower)")
         .one_of({{"given", Padding::from_parameters},
                  {"same_upper", Padding::same_upper},
                  {"same_lower", Padding::same_lower}});

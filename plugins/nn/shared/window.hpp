@@ -80,9 +80,9 @@ constexpr void describe_padding(auto& op, const char* pad) {
       .at_least(0)
       .at_most(Window::max_number);
   op.param("pad_mode", &Layer::pad_mode,
-           "padding mode, as ONNX's auto_pad: given: `pad` and `pad_end`; same_upper, same_lower: "
-           "padding for ceil(axis / stride) output positions, with the larger half after data "
-           "(same_upper) or before it (same_lower)")
+           "padding mode, as ONNX's auto_pad: given: explicit padding by `pad` and `pad_end` "
+           "(NOTSET); same_upper, same_lower: padding for ceil(axis / stride) output positions, "
+           "with the larger half after data (same_upper) or before it (same_lower)")
       .one_of({{"given", Padding::from_parameters},
                {"same_upper", Padding::same_upper},
                {"same_lower", Padding::same_lower}});
