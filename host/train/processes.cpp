@@ -124,7 +124,7 @@ void Processes::add(const Tensor& own, std::int64_t micro_batches, bool backgrou
   if (found == sums_.end())
     found = sums_
                 .emplace(key, host_.prepare("tenon.all_reduce", {Argument::like(flat)},
-                                            {{"lanes", micro_batches},
+                                            {{"leaves", micro_batches},
                                              {"timeout", timeout_},
                                              {"background", background}},
                                             {.device = own.device()}))

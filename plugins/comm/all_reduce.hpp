@@ -6,7 +6,7 @@ struct AllReduce : Collective {
   enum class Order { tree, library };
   Reduction reduction = Reduction::sum;
   Order order = Order::tree;
-  std::int64_t lanes = 0, root = -1;
+  std::int64_t leaves = 0, root = -1;
   bool background = false;
 
   static constexpr void describe(auto& op) {
@@ -27,7 +27,7 @@ struct AllReduce : Collective {
              "bit-identical on all machines and with all communication libraries; library: the "
              "order of the communication library")
         .one_of({{"tree", Order::tree}, {"library", Order::library}});
-    op.param("lanes", &AllReduce::lanes,
+    op.param("leaves", &AllReduce::leaves,
              "number of leaves of the tree, in training the number of micro-batches. Each process "
              "has consecutive leaves that form a subtree, for example 0-1, 2-3 and 4-7 of 8 leaves "
              "with 3 processes, and x is their sum. With fewer leaves than processes, x of the "
@@ -41,18 +41,21 @@ struct AllReduce : Collective {
              "sleep instead of polling while waiting for other processes, to leave the CPU to "
              "other threads");
     describe_group(op);
+    op.version(2);
+    op.renamed(2, "lanes", "leaves");
     op.example({{"x", {2, 3}}});
   }
 
   void configure() {
-    if (lanes > 0 && group > 0)
+    if (leaves > 0 && group > 0)
       throw tenon::Error(
           tenon::ErrorKind::parameter,
-          "parameter 'lanes' applies to all processes; it cannot be combined with 'group'");
-    if (lanes > 0 && reduction == Reduction::mean)
-      throw tenon::Error(tenon::ErrorKind::parameter,
-                         "parameter 'lanes' does not support reduction=mean; use sum and divide by "
-                         "the number you need");
+          "parameter 'leaves' applies to all processes; it cannot be combined with 'group'");
+    if (leaves > 0 && reduction == Reduction::mean)
+      throw tenon::Error(
+          tenon::ErrorKind::parameter,
+          "parameter 'leaves' does not support reduction=mean; use sum and divide by "
+          "the number you need");
   }
 
   void infer(tenon::Infer& io) const { io.require_same_shape("x", "y"); }
@@ -85,7 +88,7 @@ struct AllReduce : Collective {
           "tenon.where", {g.add("tenon.equal", {x, extreme}), g.ones_like(x), g.zeros_like(x)});
       dy = g.add("tenon.mul", {is_it, g.add("tenon.div", {dy, sum(g, is_it)})});
     }
-    if (lanes > 0) {  // processes without a leaf contribute nothing
+    if (leaves > 0) {  // processes without a leaf contribute nothing
       const auto ranks = g.add("tenon.cast", {g.add("tenon.ranks", {}, {{"timeout", timeout}})},
                                {{"dtype", "float32"}});
       const auto rank = g.add(
@@ -93,7 +96,7 @@ struct AllReduce : Collective {
           {g.add("tenon.slice", {ranks}, {{"begin", tenon::Ints{0}}, {"end", tenon::Ints{1}}})});
       const auto has_leaf =
           g.add("tenon.less",
-                {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(lanes)}})});
+                {rank, g.add("tenon.fill_like", {rank}, {{"value", static_cast<double>(leaves)}})});
       dy = g.add("tenon.where", {has_leaf, dy, g.zeros_like(dy)});
     }
     g.set_input_grad(0, dy);
@@ -133,7 +136,7 @@ struct AllReduce : Collective {
     auto *const y = vector.elements, *const scratch = vector.scratch;
     const auto count = vector.count;
     const auto size = tenon::size_of(dtype);
-    const auto all = lanes == 0 ? group.size : lanes;
+    const auto all = leaves == 0 ? group.size : leaves;
     const int adding = static_cast<int>(std::min<std::int64_t>(all, group.size));
     const bool all_add = group.is_whole() && adding == group.size;
     if (order == Order::library && all_add && group.peers.reduce(y, count, dtype, reduction, wait))

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <tenon/host/session.hpp>
+#include <tenon/host/tensor_functions.hpp>
 #include <tenon/host/udf.hpp>
 #include <thread>
 #include <vector>
@@ -104,6 +105,18 @@ TEST_CASE("independent communicating nodes run one at a time, in the order of th
   for (int run = 0; run < 6; ++run)
     CHECK(calls_of(session, {{"x", Tensor::from({1.F, 2.F}, {2})}}) == expected);
   CHECK(Calling::most == 1);
+}
+
+TEST_CASE("all_reduce in a single process; version 1 called the leaves lanes") {
+  ApplicationHost host;
+  host.add_plugins(TENON_TEST_PLUGINS);
+  const auto x = Tensor::from({1.F, 2.F}, {2});
+  for (const char* name : {"leaves", "lanes"}) {
+    CHECK(all_close(host.call("all_reduce", {x}, {{name, 3}}), x));
+    CHECK(failure_of([&] {
+            host.call("all_reduce", {x}, {{name, -1}});
+          }).message.find("parameter 'leaves' is -1 but must be at least 0") != std::string::npos);
+  }
 }
 
 TEST_CASE("communicating nodes of plugins are not folded, merged or removed by optimization") {

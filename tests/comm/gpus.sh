@@ -45,17 +45,17 @@ cat >all.json <<'E2'
   {"name": "halves", "op": "all_reduce", "inputs": ["half"], "attrs": {"reduction": "mean"}},
   {"name": "whole_halves", "op": "cast", "inputs": ["halves"], "attrs": {"dtype": "float32"}},
   {"name": "for_one", "op": "all_reduce", "inputs": ["x"], "attrs": {"root": 1}},
-  {"name": "in_lanes", "op": "all_reduce", "inputs": ["x"], "attrs": {"lanes": 7}},
+  {"name": "in_leaves", "op": "all_reduce", "inputs": ["x"], "attrs": {"leaves": 7}},
   {"name": "part", "op": "reduce_scatter", "inputs": ["x"]},
   {"name": "short_part", "op": "reduce_scatter", "inputs": ["i"]},
   {"name": "gathered", "op": "all_gather", "inputs": ["s"]},
   {"name": "of_one", "op": "broadcast", "inputs": ["x"], "attrs": {"root": 1}},
   {"name": "dealt", "op": "all_to_all", "inputs": ["i"]}],
  "outputs": {"sum": "sum", "mean": "mean", "largest": "largest", "whole": "whole", "smallest": "smallest", "halves": "whole_halves",
-             "for_one": "for_one", "in_lanes": "in_lanes", "part": "part", "short_part": "short_part", "gathered": "gathered", "of_one": "of_one",
+             "for_one": "for_one", "in_leaves": "in_leaves", "part": "part", "short_part": "short_part", "gathered": "gathered", "of_one": "of_one",
              "dealt": "dealt"}}
 E2
-outputs="sum mean largest whole smallest halves for_one in_lanes part short_part gathered of_one"
+outputs="sum mean largest whole smallest halves for_one in_leaves part short_part gathered of_one"
 outputs+=" dealt"
 export outputs
 cat >run.sh <<'E2'
