@@ -11,21 +11,21 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Innermost last. Kept axes (which the gradient has, too) and summed axes alternate.
+/// Innermost last. Retained axes (which the gradient has, too) and summed axes alternate.
 struct Axes {
   int count = 0;
   std::int64_t size[max_rank];
   bool retained[max_rank];
 
-  /// `narrow` must broadcast to `wide`.
-  [[gnu::cold]] Axes(const tenon_dense& narrow, const tenon_dense& wide) {
-    for (int axis = 0; axis < wide.ndim; ++axis) {
-      const int own = axis - (wide.ndim - narrow.ndim);
-      if (wide.shape[axis] != 1) add(wide.shape[axis], own >= 0 && narrow.shape[own] != 1);
+  /// `input` must broadcast to `broadcast`.
+  [[gnu::cold]] Axes(const tenon_dense& input, const tenon_dense& broadcast) {
+    for (int axis = 0; axis < broadcast.ndim; ++axis) {
+      const int own = axis - (broadcast.ndim - input.ndim);
+      if (broadcast.shape[axis] != 1) add(broadcast.shape[axis], own >= 0 && input.shape[own] != 1);
     }
   }
 
-  /// The innermost kept axis and the outermost summed axis; -1 if there is none.
+  /// The innermost retained axis and the outermost summed axis; -1 if there is none.
   int last_retained() const {
     for (int axis = count - 1; axis >= 0; --axis)
       if (retained[axis]) return axis;

@@ -34,18 +34,18 @@ struct ComplexOperand {
   std::int64_t strides[max_rank] = {};  ///< in bytes; 0 along broadcast axes
 
   ComplexOperand() = default;
-  ComplexOperand(const tenon_tensor* tensor, const tenon_dense& wide)
+  ComplexOperand(const tenon_tensor* tensor, const tenon_dense& broadcast)
       : dtype(tensor ? static_cast<DType>(tensor->dtype) : unknown_dtype) {
     if (!tensor) return;
     const tenon_dense& dense = tensor->dense;
     data = first_element(*tensor);
     auto row_major = static_cast<std::int64_t>(size_of(dtype));
-    for (int own = dense.ndim - 1, axis = wide.ndim - 1; own >= 0; --own, --axis) {
+    for (int own = dense.ndim - 1, axis = broadcast.ndim - 1; own >= 0; --own, --axis) {
       const std::int64_t stride =
           dense.strides ? dense.strides[own] * static_cast<std::int64_t>(size_of(dtype))
                         : row_major;
-      if (axis < 0 || (dense.shape[own] != 1 && dense.shape[own] != wide.shape[axis]))
-        refuse_broadcast(dense, wide.shape, wide.ndim);
+      if (axis < 0 || (dense.shape[own] != 1 && dense.shape[own] != broadcast.shape[axis]))
+        refuse_broadcast(dense, broadcast.shape, broadcast.ndim);
       strides[axis] = dense.shape[own] == 1 ? 0 : stride;
       row_major *= dense.shape[own];
     }
@@ -67,27 +67,27 @@ struct ComplexOperand {
 };
 
 /// Computes output[i] = f(x[0], x[1] ...) with the given Write. If the output is smaller than
-/// `wide`, it is the sum over the missing axes, in double precision and in an order that depends
-/// only on the shapes.
+/// `broadcast`, it is the sum over the missing axes, in double precision and in an order that
+/// depends only on the shapes.
 template <class T, int count, class F>
-void complex_map(const Call& call, tenon_tensor& output, Write write, const tenon_dense& wide,
+void complex_map(const Call& call, tenon_tensor& output, Write write, const tenon_dense& broadcast,
                  const tenon_tensor* const (&sources)[count], const F& f) {
   using Out = decltype(f(static_cast<const ComplexOperand*>(nullptr),
                          static_cast<const std::int64_t*>(nullptr)));
-  const ComplexOperand target(&output, wide);
+  const ComplexOperand target(&output, broadcast);
   ComplexOperand from[count];
-  for (int k = 0; k < count; ++k) from[k] = ComplexOperand(sources[k], wide);
+  for (int k = 0; k < count; ++k) from[k] = ComplexOperand(sources[k], broadcast);
   std::int64_t results = 1, terms = 1, summed[max_rank] = {}, retained[max_rank] = {};
-  for (int axis = 0; axis < wide.ndim; ++axis) {
-    const int own = axis - (wide.ndim - output.dense.ndim);
+  for (int axis = 0; axis < broadcast.ndim; ++axis) {
+    const int own = axis - (broadcast.ndim - output.dense.ndim);
     const std::int64_t size = own < 0 ? 1 : output.dense.shape[own];
-    retained[axis] = size, summed[axis] = size == wide.shape[axis] ? 1 : wide.shape[axis];
+    retained[axis] = size, summed[axis] = size == broadcast.shape[axis] ? 1 : broadcast.shape[axis];
     results *= size, terms *= summed[axis];
   }
   // Adds the offsets of point number i of a box.
   const auto add_offsets = [&](const std::int64_t* dims, std::int64_t i, std::int64_t* offsets,
                                std::int64_t& out) {
-    for (int axis = wide.ndim - 1; axis >= 0; --axis) {
+    for (int axis = broadcast.ndim - 1; axis >= 0; --axis) {
       if (dims[axis] == 1) continue;
       const std::int64_t coordinate = i % dims[axis];
       i /= dims[axis];

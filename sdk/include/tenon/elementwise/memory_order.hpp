@@ -28,19 +28,20 @@ inline bool out_of_order(const tenon_dense& dense) {
 /// that tensor.
 class OrderedJob {
  public:
-  [[gnu::cold]] OrderedJob(const Job& original, const tenon_dense& wide)
-      : job_(original), rank_(wide.ndim) {
+  [[gnu::cold]] OrderedJob(const Job& original, const tenon_dense& broadcast)
+      : job_(original), rank_(broadcast.ndim) {
     // Insertion sort by descending stride. std::stable_sort would take a tenth of a plugin's
     // compile time.
     for (int axis = 0; axis < rank_; ++axis) {
       int position = axis;
-      for (; position > 0 && wide.strides[order_[position - 1]] < wide.strides[axis]; --position)
+      for (; position > 0 && broadcast.strides[order_[position - 1]] < broadcast.strides[axis];
+           --position)
         order_[position] = order_[position - 1];
       order_[position] = axis;
     }
     tenon_tensor tensor = *original.output;
-    tensor.dense = wide;
-    wide_.set(tensor, order_, rank_);
+    tensor.dense = broadcast;
+    broadcast_.set(tensor, order_, rank_);
     output_.set(*original.output, order_, rank_);
     job_.output = &output_.tensor;
     for (int i = 0; i < job_.source_count; ++i) {
@@ -53,7 +54,7 @@ class OrderedJob {
   OrderedJob& operator=(const OrderedJob&) = delete;
 
   const Job& job() const { return job_; }
-  const tenon_dense& wide() const { return wide_.tensor.dense; }
+  const tenon_dense& broadcast() const { return broadcast_.tensor.dense; }
 
  private:
   struct Ordered {
@@ -80,7 +81,7 @@ class OrderedJob {
 
   Job job_;
   int rank_, order_[max_rank];
-  Ordered wide_, output_, sources_[max_sources];
+  Ordered broadcast_, output_, sources_[max_sources];
 };
 
 }  // namespace tenon::TENON_SDK::elementwise

@@ -20,7 +20,7 @@ inline Write write_of(const Call& call, int i) {
 }
 
 /// Computes the gradient of an input whose shape differs from the output's.
-using Sum = void (*)(const Call& call, const Job& job, const tenon_dense& wide);
+using Sum = void (*)(const Call& call, const Job& job, const tenon_dense& broadcast);
 
 /// The type-erased view of a class in the generic code.
 struct Kernel {
@@ -68,10 +68,10 @@ inline bool same_shape(const tenon_dense& left, const tenon_dense& right) {
 }
 
 /// For operators with one input, which always has the output's shape.
-[[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& wide) {
+[[gnu::cold]] inline void no_sum(const Call&, const Job& job, const tenon_dense& broadcast) {
   fail(ErrorKind::type,
        {"the gradient of the input is ", Shape(job.output->dense.shape, job.output->dense.ndim),
-        " but the gradient of the output is ", Shape(wide.shape, wide.ndim)});
+        " but the gradient of the output is ", Shape(broadcast.shape, broadcast.ndim)});
 }
 
 /// Computes the gradient of one input; the output's gradient must exist.

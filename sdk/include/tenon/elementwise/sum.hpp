@@ -23,12 +23,12 @@ namespace tenon::TENON_SDK::elementwise {
 
 class BroadcastSum {
  public:
-  /// `wide`: a tensor with the shape that the input was broadcast to. job.result must be f32 or
-  /// f64.
-  [[gnu::cold]] BroadcastSum(const Job& job, const tenon_dense& wide)
+  /// `broadcast`: a tensor with the shape that the input was broadcast to. job.result must be f32
+  /// or f64.
+  [[gnu::cold]] BroadcastSum(const Job& job, const tenon_dense& broadcast)
       : job_(&job),
-        axes_(job.output->dense, wide),
-        sources_(job, wide.shape, wide.ndim),
+        axes_(job.output->dense, broadcast),
+        sources_(job, broadcast.shape, broadcast.ndim),
         target_(job),
         tiled_axis_(axes_.last_retained()),
         split_axis_(axes_.first_summed()),
@@ -38,7 +38,7 @@ class BroadcastSum {
       totals_.add_axis(axes_.size[axis],
                        axis == tiled_axis_ ? static_cast<std::int64_t>(sizeof(double)) : 0);
     const std::int64_t results = element_count(job.output->dense);
-    terms_ = results ? element_count(wide) / results : 0;
+    terms_ = results ? element_count(broadcast) / results : 0;
     // If results are contiguous, long rows of them are summed at once, otherwise as many as suit
     // one thread.
     const bool side_by_side = tiled_axis_ == axes_.count - 1;
@@ -166,10 +166,11 @@ class BroadcastSum {
   std::int64_t row_, terms_, tile_, tiles_in_row_, tasks_;
 };
 
-[[gnu::cold]] inline void sum_broadcast(const Call& call, const Job& job, const tenon_dense& wide) {
-  if (!out_of_order(wide)) return BroadcastSum(job, wide).run(call);
-  const OrderedJob ordered(job, wide);
-  BroadcastSum(ordered.job(), ordered.wide()).run(call);
+[[gnu::cold]] inline void sum_broadcast(const Call& call, const Job& job,
+                                        const tenon_dense& broadcast) {
+  if (!out_of_order(broadcast)) return BroadcastSum(job, broadcast).run(call);
+  const OrderedJob ordered(job, broadcast);
+  BroadcastSum(ordered.job(), ordered.broadcast()).run(call);
 }
 
 }  // namespace tenon::TENON_SDK::elementwise

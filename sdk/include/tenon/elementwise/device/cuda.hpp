@@ -54,9 +54,9 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
 }
 
 template <class Function, class Stored, class Class>
-void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_dense& wide) {
+void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_dense& broadcast) {
   launch_settings_fit<Class>();
-  const DeviceSum sum = device_sum(job, wide);
+  const DeviceSum sum = device_sum(job, broadcast);
   const std::int64_t results = sum.results.space.count();
   if (sum.terms.count() <= 64 || results >= 1 << 14)
     gpu::for_each(call, results, SumBody<Function, Stored, Class>{f, sum});

@@ -22,7 +22,7 @@ struct DeviceOperand {
   std::int64_t strides[max_rank] = {};
 };
 
-inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& wide) {
+inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& broadcast) {
   DeviceOperand operand;
   if (!tensor) return operand;
   const tenon_dense& own = tensor->dense;
@@ -32,20 +32,20 @@ inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& w
   const std::int64_t size = contiguous;
   for (int axis = own.ndim - 1; axis >= 0; --axis) {
     const std::int64_t stride = own.strides ? own.strides[axis] * size : contiguous;
-    operand.strides[axis + wide.ndim - own.ndim] = own.shape[axis] == 1 ? 0 : stride;
+    operand.strides[axis + broadcast.ndim - own.ndim] = own.shape[axis] == 1 ? 0 : stride;
     contiguous *= own.shape[axis];
   }
   return operand;
 }
 
-/// Returns the space of the axes of `wide` for which take(axis) holds, and sets the operands'
+/// Returns the space of the axes of `broadcast` for which take(axis) holds, and sets the operands'
 /// strides along them. Axes that are contiguous in all operands are merged.
 template <class Take>
-gpu::RowMajor join_axes(const tenon_dense& wide, DeviceOperand* const* operands, int count,
+gpu::RowMajor join_axes(const tenon_dense& broadcast, DeviceOperand* const* operands, int count,
                         Take take) {
   gpu::RowMajor space;
-  for (int axis = 0; axis < wide.ndim; ++axis) {
-    const std::int64_t size = wide.shape[axis];
+  for (int axis = 0; axis < broadcast.ndim; ++axis) {
+    const std::int64_t size = broadcast.shape[axis];
     if (!take(axis) || size == 1) continue;
     bool joins = space.rank() > 0;
     for (int i = 0; i < count && joins; ++i)

@@ -132,15 +132,15 @@ struct DeviceMap {
 
 inline DeviceMap device_map(const Job& job) {
   DeviceMap map;
-  const tenon_dense& wide = job.output->dense;
+  const tenon_dense& broadcast = job.output->dense;
   DeviceOperand* all[max_sources + 1];
   for (; map.source_count < job.source_count; ++map.source_count) {
-    map.sources[map.source_count] = operand_of(job.sources[map.source_count], wide);
+    map.sources[map.source_count] = operand_of(job.sources[map.source_count], broadcast);
     all[map.source_count] = &map.sources[map.source_count];
   }
-  map.out = operand_of(job.output, wide);
+  map.out = operand_of(job.output, broadcast);
   all[map.source_count] = &map.out;
-  map.space = join_axes(wide, all, map.source_count + 1, [](int) { return true; });
+  map.space = join_axes(broadcast, all, map.source_count + 1, [](int) { return true; });
   map.add = job.write == Write::add;
   return map;
 }

@@ -21,28 +21,29 @@ struct DeviceSum {
   }
 };
 
-/// `wide`: a tensor with the shape that the input was broadcast to.
-inline DeviceSum device_sum(const Job& job, const tenon_dense& wide) {
+/// `broadcast`: a tensor with the shape that the input was broadcast to.
+inline DeviceSum device_sum(const Job& job, const tenon_dense& broadcast) {
   DeviceSum sum;
   DeviceOperand terms[max_sources], *all[max_sources + 1], *to_term[max_sources] = {};
   for (int i = 0; i < job.source_count; ++i) {
-    sum.results.sources[i] = terms[i] = operand_of(job.sources[i], wide);
+    sum.results.sources[i] = terms[i] = operand_of(job.sources[i], broadcast);
     all[i] = &sum.results.sources[i];
     to_term[i] = &terms[i];
   }
   sum.results.source_count = job.source_count;
-  sum.results.out = operand_of(job.output, wide);
+  sum.results.out = operand_of(job.output, broadcast);
   all[job.source_count] = &sum.results.out;
   const tenon_dense& own = job.output->dense;
   const auto retained = [&](int axis) {
-    const int at = axis - (wide.ndim - own.ndim);
+    const int at = axis - (broadcast.ndim - own.ndim);
     return at >= 0 && own.shape[at] != 1;
   };
-  sum.terms = join_axes(wide, to_term, job.source_count, [&](int axis) { return !retained(axis); });
+  sum.terms =
+      join_axes(broadcast, to_term, job.source_count, [&](int axis) { return !retained(axis); });
   for (int i = 0; i < job.source_count; ++i)
     for (int axis = 0; axis < sum.terms.rank(); ++axis)
       sum.strides[i][axis] = terms[i].strides[axis];
-  sum.results.space = join_axes(wide, all, job.source_count + 1, retained);
+  sum.results.space = join_axes(broadcast, all, job.source_count + 1, retained);
   sum.results.add = job.write == Write::add;
   return sum;
 }

@@ -11,11 +11,11 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::TENON_SDK::elementwise {
 
-/// Whether `narrow` broadcasts to `wide` without enlarging it.
-[[gnu::cold]] inline bool broadcasts_to(const Shape& narrow, const Shape& wide) {
-  if (!narrow.known() || !wide.known() || narrow.rank() > wide.rank()) return false;
-  for (int axis = 1; axis <= narrow.rank(); ++axis)
-    if (narrow[-axis] != 1 && narrow[-axis] != wide[-axis]) return false;
+/// Whether `input` broadcasts to `broadcast` without enlarging it.
+[[gnu::cold]] inline bool broadcasts_to(const Shape& input, const Shape& broadcast) {
+  if (!input.known() || !broadcast.known() || input.rank() > broadcast.rank()) return false;
+  for (int axis = 1; axis <= input.rank(); ++axis)
+    if (input[-axis] != 1 && input[-axis] != broadcast[-axis]) return false;
   return true;
 }
 
