@@ -125,11 +125,11 @@ void write_line(ShortText& text) {
 
 // A second crash in here ends the process as the first would have.
 void on_crash(int signal, siginfo_t* info, void* context) {
-  const bool of_memory = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
+  const bool is_memory_fault = info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS);
   ShortText line;
   line << "3 ";
-  if (of_memory && describe_guard_hit(reinterpret_cast<std::uintptr_t>(info->si_addr),
-                                      access_of_fault(context), line)) {
+  if (is_memory_fault && describe_guard_hit(reinterpret_cast<std::uintptr_t>(info->si_addr),
+                                            access_of_fault(context), line)) {
     line << "; at ";
     add_backtrace(context, line);
     write_line(line);

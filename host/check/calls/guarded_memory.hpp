@@ -27,7 +27,8 @@ Tensor guarded_tensor(DType dtype, const Shape& shape, Placement placement, std:
 /// empty if there is none.
 std::string stray_write(const Tensor& bytes, std::uint8_t fill);
 
-/// Makes all memory of a tensor next to a guard page, or of an empty one, inaccessible.
+/// Makes the memory of a guarded_tensor() with placement after_guard or before_guard inaccessible;
+/// has no effect on other tensors.
 void protect(const Tensor& tensor);
 
 /// From now on, accesses are reported in elements of this dtype.

@@ -1,6 +1,8 @@
+// Compares sparse kernels and gradients with dense ones.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -21,42 +23,46 @@ namespace {
 using Storages = std::vector<std::uint8_t>;  // of a call's inputs, or of its output gradients
 
 // samples per kind
-constexpr std::size_t max_ordinary_ones = 16, max_odd_ones = 5, max_on_device = 4;
+constexpr std::size_t max_ordinary_samples = 16, max_odd_samples = 5, max_device_samples = 4;
 
-/// Which elements of a sparse tensor are stored.
-enum class Content : std::uint8_t { half, every, nothing, one, some_rows };
-constexpr std::pair<Content, const char*> contents[] = {
-    {Content::half, "half of the elements stored"},
-    {Content::every, "all elements stored"},
-    {Content::nothing, "nothing stored"},
-    {Content::one, "one element stored"},
-    {Content::some_rows, "every third row stored"}};
+/// The elements of a sparse tensor that are stored.
+enum class Stored : std::uint8_t { half, every, nothing, one, some_rows };
+struct SparsityPattern {
+  Stored stored;
+  const char* description;
+};
+constexpr SparsityPattern half{Stored::half, "half of the elements stored"};
+constexpr SparsityPattern every{Stored::every, "all elements stored"};
+constexpr SparsityPattern nothing{Stored::nothing, "nothing stored"};
+constexpr SparsityPattern one{Stored::one, "one element stored"};
+constexpr SparsityPattern some_rows{Stored::some_rows, "every third row stored"};
+constexpr std::array sparsity_patterns{half, every, nothing, one, some_rows};
 
-bool is_stored(Content content, std::int64_t row, std::uint64_t random) {
-  switch (content) {
-    case Content::half:
+bool is_stored(Stored stored, std::int64_t row, std::uint64_t random) {
+  switch (stored) {
+    case Stored::half:
       return random % 2 == 0;
-    case Content::every:
+    case Stored::every:
       return true;
-    case Content::some_rows:
+    case Stored::some_rows:
       return row % 3 == 1;
-    case Content::nothing:
-    case Content::one:
+    case Stored::nothing:
+    case Stored::one:
       return false;
   }
   return false;
 }
 
-// `content` determines which elements are stored; a zero or -0 among the numbers is stored, too.
-Tensor numbers_at(const tenon_type& type, Storage storage, Content content, std::uint64_t seed) {
+// Returns ones at the stored elements. Numbers that replace them are stored even if they are 0.
+Tensor stored_ones(const tenon_type& type, Storage storage, Stored pattern, std::uint64_t seed) {
   auto stored = Tensor::zeros(static_cast<DType>(type.dtype), shape_of(type));
   RandomBits generator(seed + 1);
   visit<every_type>(stored.dtype(), [&]<class T>() {
     auto values = stored.values<T>();
     const auto row_size = type.dims[0] > 0 ? stored.size() / type.dims[0] : 1;
     for (std::int64_t i = 0; i < stored.size(); ++i)
-      if (is_stored(content, i / std::max<std::int64_t>(row_size, 1), generator()) ||
-          (content == Content::one && i == stored.size() / 2))
+      if (is_stored(pattern, i / std::max<std::int64_t>(row_size, 1), generator()) ||
+          (pattern == Stored::one && i == stored.size() / 2))
         values[static_cast<std::size_t>(i)] = T(1);
   });
   return cast_storage(stored, storage);
@@ -78,7 +84,7 @@ Tensor guarded(const Tensor& tensor, const std::string& description) {
                        tensor.shape());
   if (tensor.storage() == Storage::row_sparse)
     return Tensor::row_sparse(guarded_component(tensor.stored_values(), "the rows of "),
-                              guarded_component(tensor.row_ids(), "the row numbers of "),
+                              guarded_component(tensor.row_ids(), "the row ids of "),
                               tensor.shape());
   return guarded_component(tensor, "");
 }
@@ -115,40 +121,34 @@ constexpr Draw small_first{Magnitude::small, Magnitude::large, "small numbers ne
 constexpr Draw special{Magnitude::special, Magnitude::special,
                        "infinities and nan among the numbers"};
 
-struct NumbersOfInputs {
-  Content content;
-  const char* stored;
+struct InputValues {
+  SparsityPattern inputs;
   Draw draw;
-  Content of_gradients = Content::half;  // halves other than those of the inputs
-  const char* stored_of_gradients = contents[0].second;
+  SparsityPattern gradients = half;  // halves other than those of the inputs
 };
 
 // Sums of numbers of different magnitude cannot be compared between kernels that add in another
 // order. Likewise, elements that are not stored count as 0 even if 0 times infinity makes a dense
 // result nan.
-std::vector<NumbersOfInputs> all_numbers(const OperatorInfo& info) {
+std::vector<InputValues> all_values(const OperatorInfo& info) {
   // an ordinary number may be 0, which would hide a fault
-  std::vector<NumbersOfInputs> all{{Content::one, "one element stored", positive}};
-  for (const auto& [content, description] : contents)
-    all.push_back({content, description, ordinary});
+  std::vector<InputValues> all{{one, positive}};
+  for (const auto& pattern : sparsity_patterns) all.push_back({pattern, ordinary});
   std::vector<Draw> draws{positive, large, small};
   if (info.elementwise) draws.insert(draws.end(), {large_first, small_first});
   if (info.elementwise && info.inputs.size() == 1) draws.push_back(special);
-  for (const auto& draw : draws) all.push_back({contents[0].first, contents[0].second, draw});
+  for (const auto& draw : draws) all.push_back({half, draw});
   return all;
 }
 
 // A kernel may confuse the indices of an output gradient with those of an input, or assume equal
 // counts; so the gradients have fewer, more and other indices.
-std::vector<NumbersOfInputs> numbers_with_sparse_gradients() {
-  std::vector<NumbersOfInputs> all;
-  for (const auto& [content, description] : contents)
-    all.push_back({contents[0].first, contents[0].second, ordinary, content, description});
-  for (const auto& [content, description] : {contents[1], contents[2], contents[3]})
-    all.push_back({content, description, ordinary});
-  all.push_back(
-      {contents[3].first, contents[3].second, positive, contents[1].first, contents[1].second});
-  all.push_back({contents[0].first, contents[0].second, large});
+std::vector<InputValues> values_with_sparse_gradients() {
+  std::vector<InputValues> all;
+  for (const auto& pattern : sparsity_patterns) all.push_back({half, ordinary, pattern});
+  for (const auto& pattern : {every, nothing, one}) all.push_back({pattern, ordinary});
+  all.push_back({one, positive, every});
+  all.push_back({half, large});
   return all;
 }
 
@@ -213,12 +213,12 @@ class Comparison {
   bool has_gradients() const { return !seed_types_.empty(); }
 
   /// Returns what is wrong, or an empty text; nothing if the operator rejects the numbers.
-  std::optional<std::string> test(const CallStorages& storages, const NumbersOfInputs& numbers_of) {
-    NamedTensors stored = seeds(storages.output_grads, numbers_of), dense;
+  std::optional<std::string> test(const CallStorages& storages, const InputValues& values) {
+    NamedTensors stored = seeds(storages.output_grads, values), dense;
     for (std::size_t i = 0; i < storages.inputs.size(); ++i)
       if (SingleNode::is_input(sample_, i))
-        stored[fmt::format("input_{}", i)] = numbers(i, static_cast<Storage>(storages.inputs[i]),
-                                                     numbers_of.content, numbers_of.draw);
+        stored[fmt::format("input_{}", i)] =
+            numbers(i, static_cast<Storage>(storages.inputs[i]), values.inputs.stored, values.draw);
     for (auto& [name, tensor] : stored) {
       dense[name] = cast_storage(tensor, Storage::dense);
       if (checked_.device.empty()) tensor = guarded(tensor, graph_input_label(name));
@@ -281,22 +281,22 @@ class Comparison {
     return Session(node_.graph.clone(), options).run(inputs);
   }
 
-  NamedTensors seeds(const Storages& storages, const NumbersOfInputs& numbers_of) const {
+  NamedTensors seeds(const Storages& storages, const InputValues& values) const {
     NamedTensors seeds;
     for (const auto& [name, output] : seed_types_) {
       const auto& type = sample_.types.outputs[output];
       const auto storage =
           output < storages.size() ? static_cast<Storage>(storages[output]) : Storage::dense;
-      const auto content = storage == Storage::dense ? Content::every : numbers_of.of_gradients;
-      seeds[name] = numbers_at(type, storage, content, checked_.seed + 500 + output);
-      fill_with_mixed_numbers(
-          seeds[name], numbers_of.draw.is_positive() ? Magnitude::positive : Magnitude::ordinary,
-          checked_.seed + 50);
+      const auto pattern = storage == Storage::dense ? Stored::every : values.gradients.stored;
+      seeds[name] = stored_ones(type, storage, pattern, checked_.seed + 500 + output);
+      fill_with_mixed_numbers(seeds[name],
+                              values.draw.is_positive() ? Magnitude::positive : Magnitude::ordinary,
+                              checked_.seed + 50);
     }
     return seeds;
   }
 
-  Tensor numbers(std::size_t input, Storage storage, Content content, const Draw& draw) const {
+  Tensor numbers(std::size_t input, Storage storage, Stored pattern, const Draw& draw) const {
     const auto& type = sample_.types.inputs[input];
     const auto seed = checked_.seed + input;
     if (sample_.has_elements(input)) {
@@ -305,7 +305,7 @@ class Comparison {
       return cast_storage(tensor, storage);
     }
     auto tensor =
-        numbers_at(type, storage, storage == Storage::dense ? Content::every : content, seed);
+        stored_ones(type, storage, storage == Storage::dense ? Stored::every : pattern, seed);
     if (const auto indices = indices_of(*checked_.op.info, sample_.types, input); indices > 0)
       fill_with_numbers(tensor.stored_values(), seed, indices);
     else
@@ -380,17 +380,17 @@ class Comparison {
 
 // Whether a sparse kernel supports these storages. For sparse output gradients, only backward
 // matters.
-bool is_claimed(const CheckedOperator& checked, const OperatorCall& call, const CallTypes& known,
-                const CallStorages& storages) {
+bool is_supported(const CheckedOperator& checked, const OperatorCall& call, const CallTypes& known,
+                  const CallStorages& storages) {
   auto whole = known;
   whole.storages = storages.inputs;
   if (!storages.has_sparse_gradient() && call.storage(whole).sparse) return true;
   const Instance kernel(checked.op, call.table(), call.attributes());
-  auto around = storages.output_grads;
-  around.insert(around.end(), storages.inputs.begin(), storages.inputs.end());
+  auto backward_storages = storages.output_grads;
+  backward_storages.insert(backward_storages.end(), storages.inputs.begin(), storages.inputs.end());
   auto types = known.outputs;
   types.insert(types.end(), known.inputs.begin(), known.inputs.end());
-  return choose_storage(checked.op, kernel, true, around, types, storages.inputs.size(),
+  return choose_storage(checked.op, kernel, true, backward_storages, types, storages.inputs.size(),
                         call.device().type())
       .sparse;
 }
@@ -433,9 +433,10 @@ std::vector<CallStorages> storages_of_calls(const OperatorCall& call, const Test
   return all;
 }
 
-std::string describe_contents(const CallStorages& storages, const NumbersOfInputs& numbers) {
-  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", numbers.stored);
-  return fmt::format("{}, in the gradient {}, ", numbers.stored, numbers.stored_of_gradients);
+std::string describe_patterns(const CallStorages& storages, const InputValues& values) {
+  if (!storages.has_sparse_gradient()) return fmt::format("{}, ", values.inputs.description);
+  return fmt::format("{}, in the gradient {}, ", values.inputs.description,
+                     values.gradients.description);
 }
 
 }  // namespace
@@ -459,9 +460,9 @@ Outcome check_sparse(const CheckedOperator& checked) {
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
     const auto& samples = find_samples(checked, kind).found;
     refusals.add(find_samples(checked, kind).refusals);
-    const auto max_samples = !device.is_cpu()                  ? max_on_device
-                             : kind == TestInputKind::ordinary ? max_ordinary_ones
-                                                               : max_odd_ones;
+    const auto max_samples = !device.is_cpu()                  ? max_device_samples
+                             : kind == TestInputKind::ordinary ? max_ordinary_samples
+                                                               : max_odd_samples;
     for (std::size_t i = 0; i < std::min(max_samples, samples.size()); ++i) {
       if (!device.is_cpu() && !is_for_devices(samples[i])) continue;
       const auto accepted = accepted_by_kernel(checked, samples[i], refusals);
@@ -470,20 +471,20 @@ Outcome check_sparse(const CheckedOperator& checked) {
       const OperatorCall call(checked.op, sample.attributes, device);
       std::optional<Comparison> comparison;
       for (const auto& storages : storages_of_calls(call, sample)) {
-        if (!is_claimed(checked, call, sample.types, storages)) continue;
+        if (!is_supported(checked, call, sample.types, storages)) continue;
         if (!comparison) comparison.emplace(host, checked, sample);
         if (storages.has_sparse_gradient() && !comparison->has_gradients()) continue;
         const auto description = describe(call, storages);
-        report_call(*checked.op.info, sample, " (" + description + ", other contents)");
-        for (const auto& numbers : storages.has_sparse_gradient() ? numbers_with_sparse_gradients()
-                                                                  : all_numbers(*checked.op.info)) {
-          auto fault = comparison->test(storages, numbers);
+        report_call(*checked.op.info, sample, " (" + description + ", other sparsity patterns)");
+        for (const auto& values : storages.has_sparse_gradient() ? values_with_sparse_gradients()
+                                                                 : all_values(*checked.op.info)) {
+          auto fault = comparison->test(storages, values);
           if (!fault) refusals.add(Refusals::kernel, comparison->refusal());
           if (fault && fault->empty()) fault = changed_modes;
           if (fault && !fault->empty())
             return failed(fmt::format(
                 "{}, with {} ({}, {}{})", *fault, describe_sample(*checked.op.info, sample),
-                description, describe_contents(storages, numbers), numbers.draw.description));
+                description, describe_patterns(storages, values), values.draw.description));
           count += fault ? 1 : 0;
         }
       }

@@ -121,33 +121,33 @@ Outcome check_dtypes(const CheckedOperator& checked) {
   if (!shared) return skipped("no input uses the operator's shared dtype");
   int count = 0;
   Refusals refusals;
-  std::string without, error, refused;
+  std::string unaccepted, unaccepted_reason, refused;
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (!allows(info.types, dtype)) continue;
     const auto samples = find_sample(checked, dtype);
     if (samples.found.empty()) {
-      without = name_of(dtype);
-      error = samples.refusals.nearest();
+      unaccepted = name_of(dtype);
+      unaccepted_reason = samples.refusals.nearest();
       refusals.add(samples.refusals);
       continue;
     }
-    Refusals of_dtype;
+    Refusals dtype_refusals;
     const bool accepted = std::any_of(
         samples.found.begin(), samples.found.end(),
-        [&](const TestInput& sample) { return kernel_accepts(checked, sample, of_dtype); });
-    refusals.add(of_dtype);
+        [&](const TestInput& sample) { return kernel_accepts(checked, sample, dtype_refusals); });
+    refusals.add(dtype_refusals);
     count += accepted ? 1 : 0;
     if (!accepted)
       refused = fmt::format("{} is declared, but the kernel refuses it: {}", name_of(dtype),
-                            of_dtype.nearest());
+                            dtype_refusals.nearest());
   }
   // it accepts such elements with another dtype
   if (!refused.empty() && (count > 0 || is_kernel_bug(refused))) return failed(refused);
   if (count == 0) return untried(refusals);
-  if (!without.empty())
+  if (!unaccepted.empty())
     return failed(fmt::format("{} is declared, but no inputs of this dtype are accepted: {}",
-                              without, error));
+                              unaccepted, unaccepted_reason));
   const auto wide = allows(info.types, DType::f64) ? DType::f64 : DType::f32;
   if (allows(info.types, wide) && !info.random)
     if (auto fault = compare_dtypes(checked, wide); !fault.empty()) return failed(fault);
