@@ -242,17 +242,17 @@ TEST_CASE(
   const auto gradient = graph.gradient(loss, {table}).at(0);
   graph.output("gradient", gradient);
   Session session(graph);
-  const auto row_numbers = [](std::initializer_list<std::int64_t> values) {
+  const auto row_indices = [](std::initializer_list<std::int64_t> values) {
     return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
   };
   // d/dtable of sum((table[f])^2 + table[s]) = 2 table[f] at rows f, 1 at rows s
   const auto one =
-      session.run({{"first", row_numbers({2, 2})}, {"second", row_numbers({0, 2})}}).at("gradient");
+      session.run({{"first", row_indices({2, 2})}, {"second", row_indices({0, 2})}}).at("gradient");
   CHECK(one.storage() == Storage::row_sparse);
   CHECK(numbers(one.row_ids()) == Numbers{0, 2});
   CHECK(expanded(one) == Numbers{1, 1, 0, 0, 21, 25, 0, 0});
   const auto two =
-      session.run({{"first", row_numbers({3, 1})}, {"second", row_numbers({1, 1})}}).at("gradient");
+      session.run({{"first", row_indices({3, 1})}, {"second", row_indices({1, 1})}}).at("gradient");
   CHECK(expanded(two) == Numbers{0, 0, 8, 10, 0, 0, 14, 16});
   CHECK(expanded(one) == Numbers{1, 1, 0, 0, 21, 25, 0, 0});
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <tenon/same_sparsity.hpp>
 
-#include "row_numbers.hpp"
+#include "row_indices.hpp"
 #include "sparse_rows.hpp"
 
 /// The listed row indices in ascending order, with repetitions.
@@ -49,7 +49,7 @@ struct Retain : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    check_rows_and_numbers(io);
+    check_rows_and_indices(io);
     io.set_input(0, io.output(0).shape);
     io.set_output(0, io.input(0).shape, io.input(0).dtype);
   }
@@ -93,7 +93,7 @@ struct Retain : tenon::Operator {
 
  private:
   static std::vector<std::int64_t> sorted_numbers(const tenon::Call& call, std::int64_t rows) {
-    auto numbers = read_row_numbers(call, rows);
+    auto numbers = read_row_indices(call, rows);
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tenon/same_sparsity.hpp>
 
-#include "row_numbers.hpp"
+#include "row_indices.hpp"
 #include "sparse_rows.hpp"
 
 struct NumberAt {
@@ -44,7 +44,7 @@ struct TakeRows : tenon::Operator {
   }
 
   void infer(tenon::Infer& io) const {
-    check_rows_and_numbers(io);
+    check_rows_and_indices(io);
     auto output = io.input(0).shape;
     if (!output.has_rank()) return io.set_output(0, tenon::Shape(), io.input(0).dtype);
     output.set(0, io.input(1).shape[0]);
@@ -61,7 +61,7 @@ struct TakeRows : tenon::Operator {
 
   void forward(const tenon::Call& call) const {
     const auto type = call.input_type(0);
-    const auto numbers = read_row_numbers(call, type.shape[0]);
+    const auto numbers = read_row_indices(call, type.shape[0]);
     const auto size = row_size(type.shape);
     tenon::visit<tenon::every_type>(type.dtype, [&]<class T>() {
       const T* const data = call.input<T>(0).data();
@@ -76,7 +76,7 @@ struct TakeRows : tenon::Operator {
   }
 
   void forward_sparse(const tenon::Call& call) const {
-    const auto numbers = read_row_numbers(call, call.input_type(0).shape[0]);
+    const auto numbers = read_row_indices(call, call.input_type(0).shape[0]);
     take<PicksOnCpu>(call, numbers.data());
   }
 
@@ -86,7 +86,7 @@ struct TakeRows : tenon::Operator {
     tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() {
       const auto dx = call.input_grad<T>(0);
       std::fill(dx.data(), dx.data() + dx.size(), T(0));
-      const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
+      const auto uses = uses_of(read_row_indices(call, type.shape[0]));
       add_uses(call, uses, row_size(type.shape),
                [&](std::size_t i) { return dx.data() + uses.rows[i] * row_size(type.shape); });
     });
@@ -96,7 +96,7 @@ struct TakeRows : tenon::Operator {
     if (call.write(0) == tenon::Write::none) return;
     const auto type = call.input_type(0);
     tenon::visit<tenon::floating + tenon::any_complex>(type.dtype, [&]<class T>() {
-      const auto uses = uses_of(read_row_numbers(call, type.shape[0]));
+      const auto uses = uses_of(read_row_indices(call, type.shape[0]));
       const auto out = call.allocate_row_sparse<T>(0, static_cast<std::int64_t>(uses.rows.size()));
       std::copy(uses.rows.begin(), uses.rows.end(), out.row_ids);
       add_uses(call, uses, row_size(type.shape), [&](std::size_t i) {

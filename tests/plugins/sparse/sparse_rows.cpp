@@ -28,7 +28,7 @@ Tensor list(const Integers& numbers, DType dtype = tenon::i64) {
                 Doubles(numbers.begin(), numbers.end()));
 }
 
-Integers row_numbers(const Tensor& ids) {
+Integers row_indices(const Tensor& ids) {
   const auto values = ids.values<std::int64_t>();
   return {values.begin(), values.end()};
 }
@@ -170,7 +170,7 @@ TEST_CASE(
             auto unique = numbers;
             std::sort(unique.begin(), unique.end());
             unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
-            if (sparse_grad) CHECK(row_numbers(ones.row_ids()) == unique);
+            if (sparse_grad) CHECK(row_indices(ones.row_ids()) == unique);
           }
           if (storage != Storage::dense) continue;
           const auto dx = gradient(strict_host(), "take_rows", {x, list(numbers)},

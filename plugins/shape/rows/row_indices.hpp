@@ -4,7 +4,7 @@
 #include <vector>
 
 /// Input 1 as indices from 0 to rows - 1.
-inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::int64_t rows) {
+inline std::vector<std::int64_t> read_row_indices(const tenon::Call& call, std::int64_t rows) {
   std::vector<std::int64_t> numbers;
   tenon::visit<tenon::integral>(call.input_type(1).dtype, [&]<class T>() {
     const auto view = call.input<T>(1);
@@ -19,7 +19,7 @@ inline std::vector<std::int64_t> read_row_numbers(const tenon::Call& call, std::
 
 /// Checks the shapes of data and of the list, as far as they are known. Error: data is a scalar, or
 /// the list is not one-dimensional.
-inline void check_rows_and_numbers(tenon::Infer& io) {
+inline void check_rows_and_indices(tenon::Infer& io) {
   const auto data = io.input(0).shape;
   io.require(!data.has_rank() || data.rank() > 0,
              "data is a scalar, but needs at least one dimension");
