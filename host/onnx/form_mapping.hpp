@@ -34,7 +34,7 @@ struct ParamMapping {
 struct FixedParam {
   const ParamInfo* param;
   const AttributeValue* value;
-  /// Tenon's input with which the parameter has its default instead; null: none
+  /// Tenon's input with which the parameter has its default instead; may be null
   const std::string* unless = nullptr;
 };
 

@@ -94,21 +94,22 @@ std::vector<TestInput> with_other_elements(const OperatorInfo& info, const TestI
   constexpr std::size_t max_combined = 3;
   constexpr std::size_t choices = 4;
   std::vector<TestInput> all{sample};
-  std::vector<std::size_t> open;
+  std::vector<std::size_t> index_inputs;
   for (std::size_t i = 0; i < sample.types.inputs.size(); ++i) {
     const auto& type = sample.types.inputs[i];
     if (type.present && !sample.has_elements(i) &&
         any_integer.has(static_cast<DType>(type.dtype)) && indices_of(info, sample.types, i) > 0)
-      open.push_back(i);
+      index_inputs.push_back(i);
   }
-  if (open.empty()) return all;
+  if (index_inputs.empty()) return all;
   std::size_t combinations = 1;
-  for (std::size_t i = 0; i < std::min(max_combined, open.size()); ++i) combinations *= choices;
+  for (std::size_t i = 0; i < std::min(max_combined, index_inputs.size()); ++i)
+    combinations *= choices;
   for (std::size_t combination = 0; combination < combinations; ++combination) {
     auto& other = all.emplace_back(sample);
     other.elements.resize(sample.types.inputs.size());
     auto left = combination;
-    for (const auto i : open) {
+    for (const auto i : index_inputs) {
       const auto& type = sample.types.inputs[i];
       std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
       for (std::size_t k = 0; k < numbers.size(); ++k)

@@ -297,23 +297,24 @@ bool InputSearch::complete(const Shape& first, std::size_t round, CallTypes type
     refusals_.add(Refusals::inference + accepted, refusal_);
     return false;
   }
-  const auto open = std::find_if(types.inputs.begin(), types.inputs.end(),
-                                 [](const auto& type) { return type.present && !is_known(type); });
-  if (open == types.inputs.end())
+  const auto incomplete =
+      std::find_if(types.inputs.begin(), types.inputs.end(),
+                   [](const auto& type) { return type.present && !is_known(type); });
+  if (incomplete == types.inputs.end())
     return finish(types, found) || provide_elements(first, types, accepted, found);
   std::string refusal;  // of the first candidate
   const auto try_shape = [&](const Shape& shape) {
-    const auto learned = *open;
+    const auto learned = *incomplete;
     auto candidate = type_of(static_cast<DType>(learned.dtype), shape);
     refusal_.clear();
-    if (merge(*open, candidate) != Merge::contradiction &&
+    if (merge(*incomplete, candidate) != Merge::contradiction &&
         complete(first, 0, types, accepted + 1, found))
       return true;
-    *open = learned;
+    *incomplete = learned;
     if (refusal.empty()) refusal = refusal_;
     return false;
   };
-  for (const auto& shape : candidates(first, *open, round))
+  for (const auto& shape : candidates(first, *incomplete, round))
     if (try_shape(shape)) return true;
   for (const auto& pattern : patterns_in(refusal))
     for (const auto& shape : candidates(first, pattern, 0))

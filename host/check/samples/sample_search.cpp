@@ -172,12 +172,13 @@ bool SampleSearch::find_fixed(const Attributes& parameters, const FixedInputs& f
   Connected named(info_.inputs.size(), true);
   for (std::size_t i = 0; i < named.size(); ++i)
     named[i] = !info_.inputs[i].optional || fixed.contains(i);
-  bool open = false;  // whether a property of an input is left to search for
+  bool has_unknown = false;  // whether a property of an input is left to search for
   for (std::size_t i = 0; i < named.size(); ++i)
-    open = open || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
+    has_unknown =
+        has_unknown || (named[i] && (!fixed.contains(i) || !fixed.at(i).shape.has_rank()));
   for (const auto& shape : shapes_) {
     if (auto found = find(parameters, shape, named, 0, fixed)) return add(std::move(*found)), true;
-    if (!open) break;
+    if (!has_unknown) break;
   }
   return false;
 }

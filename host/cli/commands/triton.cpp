@@ -61,7 +61,7 @@ std::int64_t choose_max_batch(const Arguments& arguments, Session& session,
     return std::int64_t{0};
   };
   if (!signature.may_have_rows)
-    return refuse("not every input and output has an open first dimension");
+    return refuse("not every input and output has an unknown first dimension");
   const auto row_test = try_rows(session, signature);
   if (!row_test.dependent.empty()) return refuse(row_test.dependent);
   if (!row_test.untried.empty())
@@ -151,7 +151,7 @@ const bool added_triton = add_command(
                 "and Tenon's backend; or adds a version to a model with the same config.pbtxt. The "
                 "server loads no other plugins, and refuses "
                 "changed ones. Waiting requests are batched into one run if every input and output "
-                "has an open first dimension and a test run "
+                "has an unknown first dimension and a test run "
                 "finds that rows are independent. --threads, --isolate, --isolate-timeout, "
                 "--isolate-memory and --trust-writable also apply in "
                 "the server. The server has no authentication: bind it to this machine, as the "

@@ -100,23 +100,23 @@ void activate(NodeExport& node, std::string sum) {
 void set_same_pads(NodeExport& node, Window& window) {
   if (window.pad_mode == "given") return;
   const auto& data = node.type(0);
-  bool open = false, unclear = window.pad_mode == "same_lower";
+  bool has_unknown = false, unclear = window.pad_mode == "same_lower";
   Numbers totals;
   for (std::size_t a = 0; a < window.axes(); ++a) {
     const auto axis = static_cast<int>(a) + 2;
     const auto stride = window.stride[a], size = stride == 1        ? 1
                                                  : axis < data.rank ? data.dims[axis]
                                                                     : unknown;
-    open = open || size == unknown;
+    has_unknown = has_unknown || size == unknown;
     unclear = unclear || window.dilate[a] != 1 || window.reach(a) < stride;
     totals.push_back(
         std::max<std::int64_t>((size - 1) / stride * stride + window.reach(a) - size, 0));
   }
-  if (open && unclear)
+  if (has_unknown && unclear)
     node.note(
         "has an auto_pad that some programs reject or compute differently, because the sizes of "
         "its data are unknown");
-  if (open) return;
+  if (has_unknown) return;
   for (std::size_t a = 0; a < window.axes(); ++a) window.set_total(a, totals[a]);
   window.pad_mode = "given";
 }

@@ -90,25 +90,25 @@ DeferredNode::Imported& DeferredNode::imported(const std::vector<tenon_type>& ty
     else if (types[i].rank >= 0)
       options.shapes.emplace(name, tenon::shape_of(types[i]));
   }
-  auto& made = imported_.emplace_front(Imported{types, std::move(elements)});
+  auto& entry = imported_.emplace_front(Imported{types, std::move(elements)});
   if (imported_.size() > max_cached) imported_.pop_back();
   try {
     Host handle = ImplAccess::handle(host_.shared_from_this());
     auto graph = Importer(handle, model_, options, false).import();
     require_pure(graph);
-    made.graph = std::move(graph);
+    entry.graph = std::move(graph);
   } catch (const Failure& failure) {
-    made.refusal = failure;
+    entry.refusal = failure;
   }
-  return made;
+  return entry;
 }
 
-DeferredNode::Imported* DeferredNode::import_by(std::span<const tenon_type> inputs,
-                                                const Elements& elements) {
+DeferredNode::Imported* DeferredNode::import_for(std::span<const tenon_type> inputs,
+                                                 const Elements& elements) {
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(plain_type(input));
-  auto& made = imported(types, {});
-  if (made.graph || std::none_of(types.begin(), types.end(), may_hold_sizes)) return &made;
+  auto& entry = imported(types, {});
+  if (entry.graph || std::none_of(types.begin(), types.end(), may_hold_sizes)) return &entry;
   std::vector<std::optional<Tensor>> found(types.size());
   bool known = true;
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -127,14 +127,14 @@ std::vector<tenon_type> DeferredNode::infer(std::span<const tenon_type> inputs,
     const auto* element = output.type == nullptr ? nullptr : element_type(output.type->dtype);
     outputs.push_back(tenon::type_of(element == nullptr ? unknown_dtype : element->dtype, Shape()));
   }
-  const bool typed = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) {
+  const bool dtypes_known = std::all_of(inputs.begin(), inputs.end(), [](const tenon_type& type) {
     return type.dtype != TENON_DTYPE_UNKNOWN;
   });
-  const auto* made = typed ? import_by(inputs, elements) : nullptr;
-  if (made == nullptr) return outputs;
-  if (made->refusal && all_known(inputs)) throw *made->refusal;
-  if (made->refusal) return outputs;
-  const auto& model = model_of(*made->graph);
+  const auto* entry = dtypes_known ? import_for(inputs, elements) : nullptr;
+  if (entry == nullptr) return outputs;
+  if (entry->refusal && all_known(inputs)) throw *entry->refusal;
+  if (entry->refusal) return outputs;
+  const auto& model = model_of(*entry->graph);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& type = model.values[model.outputs[i].second].type;
     if (outputs[i].dtype != TENON_DTYPE_UNKNOWN && outputs[i].dtype != type.dtype)
@@ -154,14 +154,15 @@ void DeferredNode::run(bool training, const std::vector<Tensor>& inputs,
   std::vector<tenon_type> types;
   for (const auto& input : inputs) types.push_back(tenon::type_of(input));
   const std::lock_guard lock(mutex_);
-  auto& made = *import_by(types, [&](std::size_t i) { return std::optional(inputs[i].clone()); });
-  if (made.refusal) throw *made.refusal;
-  auto& session = made.sessions[training ? 1 : 0];
+  auto& entry = *import_for(types, [&](std::size_t i) { return std::optional(inputs[i].clone()); });
+  if (entry.refusal) throw *entry.refusal;
+  auto& session = entry.sessions[training ? 1 : 0];
   if (!session)
-    session.emplace(*made.graph, SessionOptions{.training = training, .optimize = Optimize::exact});
+    session.emplace(*entry.graph,
+                    SessionOptions{.training = training, .optimize = Optimize::exact});
   std::vector<Tensor> used;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (made.elements.empty() || !made.elements[i]) used.push_back(inputs[i]);
+    if (entry.elements.empty() || !entry.elements[i]) used.push_back(inputs[i]);
   session->run_in_order(used, outputs);
 }
 
@@ -275,8 +276,8 @@ class DeferredModel {
   /// Determines the dtypes of the outputs by trying ranks and sizes for the inputs; empty if the
   /// node is rejected for all of them.
   std::vector<DType> find_outputs() {
-    const std::vector<DType> unknown_ones(node_.node().outputs.size(), unknown_dtype);
-    const auto text = bytes(unknown_ones);
+    const std::vector<DType> unknown_dtypes(node_.node().outputs.size(), unknown_dtype);
+    const auto text = bytes(unknown_dtypes);
     if (!text) return {};
     DeferredNode deferred(*host(), to_base64(*text));
     const auto charged = [] {  // a file may have many such nodes
@@ -323,9 +324,9 @@ class DeferredModel {
         if (guess.dims[axis] == unknown) guess.dims[axis] = size;
       types.push_back(guess);
     }
-    std::vector<tenon_type> made;
+    std::vector<tenon_type> outputs;
     try {
-      made = deferred.infer(
+      outputs = deferred.infer(
           types, [&](std::size_t i) { return std::optional(plausible_elements(types[i])); });
     } catch (const Failure&) {
       return {};
@@ -333,19 +334,21 @@ class DeferredModel {
     std::vector<DType> dtypes;
     std::size_t next = 0;
     for (std::size_t i = 0; i < node_.node().outputs.size(); ++i)
-      dtypes.push_back(node_.has_output(i) ? static_cast<DType>(made[next++].dtype)
+      dtypes.push_back(node_.has_output(i) ? static_cast<DType>(outputs[next++].dtype)
                                            : unknown_dtype);
-    for (const auto& type : made)
+    for (const auto& type : outputs)
       if (type.dtype == TENON_DTYPE_UNKNOWN) return {};
     return dtypes;
   }
 
   // Integers are likely to be sizes.
   static Tensor plausible_elements(const tenon_type& type) {
-    auto made = Tensor::zeros(static_cast<DType>(type.dtype), tenon::shape_of(type));
-    if (made.dtype() == i64) std::fill_n(static_cast<std::int64_t*>(made.data()), made.size(), 1);
-    if (made.dtype() == i32) std::fill_n(static_cast<std::int32_t*>(made.data()), made.size(), 1);
-    return made;
+    auto elements = Tensor::zeros(static_cast<DType>(type.dtype), tenon::shape_of(type));
+    if (elements.dtype() == i64)
+      std::fill_n(static_cast<std::int64_t*>(elements.data()), elements.size(), 1);
+    if (elements.dtype() == i32)
+      std::fill_n(static_cast<std::int32_t*>(elements.data()), elements.size(), 1);
+    return elements;
   }
 
   NodeImport& node_;
@@ -373,7 +376,7 @@ bool Importer::defer(NodeImport& node) {
   constexpr std::int64_t max_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
   std::vector<ValueId> values;
-  bool open = false;
+  bool has_unknown = false;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     if (!node.has(i)) continue;
     auto& operand = find(node.node().inputs[i]);
@@ -383,10 +386,10 @@ bool Importer::defer(NodeImport& node) {
       return false;
     if (operand.known() && operand.value == none && operand.elements.size() <= max_elements)
       continue;
-    open = open || !is_known(type);
+    has_unknown = has_unknown || !is_known(type);
     inputs.emplace_back(i, type);
   }
-  if (inputs.empty() || (!open && !node.lacks_known())) return false;
+  if (inputs.empty() || (!has_unknown && !node.lacks_known())) return false;
   DeferredModel deferred(node, inputs);
   auto dtypes = deferred.find_outputs();
   if (dtypes.empty() && !node.lacks_known()) return false;
@@ -397,15 +400,15 @@ bool Importer::defer(NodeImport& node) {
   for (const auto& [i, type] : inputs) values.push_back(value_of(find(node.node().inputs[i])));
   const Attributes attributes{{"model", to_base64(*text)},
                               {"outputs", static_cast<std::int64_t>(count)}};
-  const auto made = add_node({.op = "tenon.onnx_node",
-                              .name = {},
-                              .inputs = std::move(values),
-                              .named_inputs = {},
-                              .attributes = attributes},
-                             node.name());
+  const auto results = add_node({.op = "tenon.onnx_node",
+                                 .name = {},
+                                 .inputs = std::move(values),
+                                 .named_inputs = {},
+                                 .attributes = attributes},
+                                node.name());
   std::size_t next = 0;
   for (std::size_t i = 0; i < node.node().outputs.size(); ++i)
-    if (node.has_output(i)) scope_.erase(node.node().outputs[i]), node.output(i, made[next++]);
+    if (node.has_output(i)) scope_.erase(node.node().outputs[i]), node.output(i, results[next++]);
   return true;
 }
 

@@ -45,7 +45,7 @@ class DeferredNode {
   Imported& imported(const std::vector<tenon_type>& types,
                      std::vector<std::optional<Tensor>> elements);
   /// Returns null if the node is rejected while elements are unknown.
-  Imported* import_by(std::span<const tenon_type> inputs, const Elements& elements);
+  Imported* import_for(std::span<const tenon_type> inputs, const Elements& elements);
 
   Host::Impl& host_;
   Model model_;

@@ -25,15 +25,15 @@ void reshape(NodeImport& node) {
       fmt::format("its shape has {} dimensions; at most {} are supported", shape.size(), max_rank));
   const auto from = node.shape(data);
   const auto num_inferred = std::count(shape.begin(), shape.end(), -1);
-  std::int64_t open = -1;  // a copied size that is unknown
+  std::int64_t unknown_axis = -1;  // of a copied size; -1 if all are known
   for (std::size_t i = 0; !zeros && i < shape.size(); ++i) {
     if (shape[i] != 0) continue;
     const auto size =
         from.has_rank() && static_cast<int>(i) < from.rank() ? from[static_cast<int>(i)] : unknown;
-    if (size == unknown && (open >= 0 || num_inferred > 0))
+    if (size == unknown && (unknown_axis >= 0 || num_inferred > 0))
       return node.output(node.add("tenon.reshape", Importer::Named{{"x", data}, {"sizes", sizes}},
                                   {{"copy_zeros", true}}));
-    if (size == unknown) open = static_cast<std::int64_t>(i);
+    if (size == unknown) unknown_axis = static_cast<std::int64_t>(i);
     shape[i] = size;
   }
   node.output(node.add("tenon.reshape", std::vector{data}, {{"shape", shape}}));

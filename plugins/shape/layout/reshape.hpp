@@ -40,15 +40,15 @@ struct Reshape : Relabel {
     auto y = shape_of(io, sizes);
     if (std::count(y.begin(), y.end(), tenon::unknown) > 1)
       io.param_error("shape", "contains -1 more than once: ", y);
-    bool open = false;  // whether a size is not known yet
+    bool has_unknown = false;  // whether a size is not known yet
     for (int a = 0; copy_zeros && a < y.rank(); ++a) {
       if (y[a] != 0) continue;
       io.require(!x.has_rank() || a < x.rank(), "x is ", x,
                  ", which has no axis for the size 0 in ", y);
       y.set(a, x.has_rank() ? x[a] : tenon::unknown);
-      open |= y[a] == tenon::unknown;
+      has_unknown |= y[a] == tenon::unknown;
     }
-    if (x.known() && !open) {
+    if (x.known() && !has_unknown) {
       fill_in(y, x.size());
       io.require(y.known() && y.size() == x.size(), "x is ", x, ", whose ", x.size(),
                  " elements cannot be reshaped to ", shape_of(io, sizes));

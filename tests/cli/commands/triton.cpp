@@ -133,7 +133,8 @@ TEST_CASE("triton: when requests are batched, and what is served") {
     "outputs": {"loss": "l", "scores": "s", "x \" \\ é": "s"}})");
   auto result = place.run({"triton", "loss.json", "-o", "models"});
   CHECK(result.err ==
-        "note: requests are not batched: not every input and output has an open first dimension\n");
+        "note: requests are not batched: not every input and output has an unknown first "
+        "dimension\n");
   CHECK(has(read_bytes(place.folder() / "models/loss/config.pbtxt"), R"(name: "loss"
     data_type: TYPE_FP32
     dims: [ 1 ]

@@ -15,9 +15,9 @@ struct Shard {
   std::int64_t count = 1;
 };
 
-/// Splits the inputs whose first dimension the graph leaves open (-1) into batches of `batch` rows,
-/// the last of which may be smaller, and runs the graph once for each. A batch is widened to its
-/// input's dtype if that is lossless, such as uint8 to float32. Other inputs are passed to each run
+/// Splits the inputs whose first dimension is unknown (-1) into batches of `batch` rows, the last
+/// of which may be smaller, and runs the graph once for each. A batch is widened to its input's
+/// dtype if that is lossless, such as uint8 to float32. Other inputs are passed to each run
 /// unchanged. Concatenates the outputs along their first axis, on the CPU. They equal those of a
 /// single run if no operator combines rows or draws random numbers: each batch is a step of its
 /// own, also in a shard. `options` must not have destinations. Throws Failure (usage) before the

@@ -34,8 +34,8 @@ struct CheckInfo {
 /// another device's kernels with the CPU's, in execution order.
 TENON_API std::vector<CheckInfo> list_checks(std::string_view device = {});
 
-/// A call to try. Parameters, shapes and elements of required inputs that it leaves open come from
-/// matching examples, or are searched for.
+/// A call to try. Parameters, shapes and elements of required inputs that it does not specify come
+/// from matching examples, or are searched for.
 struct CheckCall {
   Attributes parameters{};
   std::map<std::string, Shape> shapes{};  ///< complete shapes of inputs; elements are generated

@@ -93,7 +93,7 @@ struct ModelInfo {
 TENON_API ModelInfo describe(const std::filesystem::path& path);
 
 struct ImportOptions {
-  std::map<std::string, Shape> shapes{};  ///< of inputs whose dimensions the model leaves open
+  std::map<std::string, Shape> shapes{};  ///< of inputs with unknown dimensions
   std::map<std::string, Tensor> fixed{};  ///< inputs that become constants
   /// from `domain::Type`, or `Type` for standard ONNX, to the operator that implements it
   std::map<std::string, std::string> map{};

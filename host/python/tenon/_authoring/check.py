@@ -140,7 +140,7 @@ def check(
     memory_limit: bytes that the checks may allocate; 0: no limit.
     shape, set, input: the calls to try instead of searching for some: shapes of inputs, values of
         parameters, and elements of inputs as arrays or file paths. Each is a mapping by name or a
-        list of mappings; every combination is a call. What they leave open comes from the
+        list of mappings; every combination is a call. What they do not specify comes from the
         operator's examples if those fit, or is searched for.
 
     The checks run in separate processes: whatever an operator does there becomes a result and does

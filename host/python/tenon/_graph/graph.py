@@ -381,7 +381,7 @@ def load(
 
     The other options are for ONNX models, as in `tenon import`:
 
-    shape: sizes of inputs that the model leaves open.
+    shape: shapes of inputs with dimensions that are unknown in the model.
     fix: inputs that become constants.
     map: the operator for nodes of a type, {"my.ops::Foo": "foo"}.
     functions: "body" uses the model's functions even if a plugin computes the same.

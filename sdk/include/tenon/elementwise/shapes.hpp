@@ -25,18 +25,18 @@ namespace tenon::TENON_SDK::elementwise {
 [[gnu::cold]] inline std::int64_t broadcast_size(const Infer& io, int from_last,
                                                  const detail::NameGroup& names) {
   std::int64_t size = 1;
-  bool open = false;
+  bool has_unknown = false;
   for (int i = 0; i < io.inputs(); ++i) {
     const tenon_type& type = io.raw().inputs[i];
     const std::int64_t dim = from_last < type.rank ? type.dims[type.rank - 1 - from_last] : 1;
-    open = open || dim == unknown;
+    has_unknown = has_unknown || dim == unknown;
     if (dim == unknown || dim == 1) continue;
     if (size != 1 && size != dim)
       fail(ErrorKind::type, {shapes_of(io, names), ": sizes ", size, " and ", dim, " at axis ",
                              -1 - from_last, " differ and neither is 1"});
     size = dim;
   }
-  return size == 1 && open ? unknown : size;
+  return size == 1 && has_unknown ? unknown : size;
 }
 
 /// Returns the shape that all inputs broadcast to, as in numpy: aligned at the last axis, sizes
