@@ -14,15 +14,15 @@ namespace tenon::cli {
 namespace {
 
 std::FILE* results = nullptr;  // the original stdout
-int lost_results = 0;          // first error number of stdout; 0 if there was none
+int results_error = 0;         // first errno of stdout; 0: no error
 
-void keep_error(int error) {
-  if (lost_results == 0) lost_results = error == 0 ? EIO : error;
+void record_error(int error) {
+  if (results_error == 0) results_error = error == 0 ? EIO : error;
 }
 
 /// Redirects descriptor 1 to stderr for anything else that prints; if no descriptor is free,
 /// nothing changes.
-void keep_results_apart() {
+void separate_results() {
   results = stdout;
   const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (own < 0) return;
@@ -49,7 +49,7 @@ void open_streams() {
     if (open("/dev/null", O_RDWR) < 0) open("/", O_PATH | O_DIRECTORY);
   }
   std::signal(SIGPIPE, SIG_IGN);
-  keep_results_apart();
+  separate_results();
 }
 
 std::string output_file(std::string value) {
@@ -71,7 +71,7 @@ Quiet::~Quiet() {
 void write_result(std::string_view text) {
   if (quiet) return;
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), results) != text.size()) keep_error(errno);
+  if (std::fwrite(text.data(), 1, text.size(), results) != text.size()) record_error(errno);
 }
 
 void write_message(std::string_view text) {
@@ -81,14 +81,14 @@ void write_message(std::string_view text) {
 
 void flush_results() {
   errno = 0;
-  if (std::fflush(results) != 0 || std::ferror(results) != 0) keep_error(errno);
+  if (std::fflush(results) != 0 || std::ferror(results) != 0) record_error(errno);
 }
 
 int finish_results(int status, bool json) {
   flush_results();
-  if (lost_results == 0) return status;
-  if (lost_results == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
-  report({FailureKind::failed, "cannot write to standard output: " + system_reason(lost_results)},
+  if (results_error == 0) return status;
+  if (results_error == EPIPE) return status == 0 ? 128 + SIGPIPE : status;
+  report({FailureKind::failed, "cannot write to standard output: " + system_reason(results_error)},
          json);
   return status == 0 ? static_cast<int>(FailureKind::failed) : status;
 }

@@ -65,6 +65,9 @@ PHRASES = {
     r"\b(?:a|de)scends?\b": "is in ascending order, increases, does not decrease",
     r"(?<!the kernel )\basks\b": "requires, requests, calls",
     r"\bwanted\b(?!\[)": "requested",
+    r"\bnull: none\b": "may be null, null if there is no ...",
+    r"\b(?:leaves?|left) open\b|\bopen (?:first )?(?:dimension|axis)": "unknown dimension; not set",
+    r"\brow numbers?\b": "row index, row id",
     r"\bwhole shapes?\b": "full shape, fully known shape",
     r"\b(?:is|are) of another\b": "has a different ...",
 }

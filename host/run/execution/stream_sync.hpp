@@ -24,11 +24,11 @@ struct StreamSync {
   }
 };
 
-/// A step that a GPU runs, with the actions around it; null: none.
+/// A step that a GPU runs, with the synchronization before and after it.
 struct GpuStep {
   Step step;
   Device* device;                 ///< made current first, if a plan uses several GPUs
-  const StreamSync *begin, *end;  ///< of the work that begins, or ends, with this step
+  const StreamSync *begin, *end;  ///< null if no work begins, or ends, with this step
 
   /// A step's function; `self` is a GpuStep.
   static std::int32_t run(void* self, const tenon_call* call);

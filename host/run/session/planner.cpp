@@ -95,7 +95,7 @@ RunStage Planner::original_stage(const std::vector<std::string>& outputs) {
 struct Planner::CannotPlan {
   PlanStore::Key key;
   std::shared_ptr<const Stage>
-      fallback{};  ///< an already planned stage of the original graph; null: none
+      fallback{};  ///< an already planned stage of the original graph; may be null
 };
 
 PlanStore::Key Planner::key_of(const Stage& stage, const StageInputs& inputs) const {

@@ -72,8 +72,8 @@ class Planner {
   /// initialized them failed.
   void drop_values(std::span<const ValueId> values);
 
-  /// For the plan executed last, which belongs to the graph that ran last; null: none. Requests
-  /// that are refused do not change it.
+  /// For the plan executed last, which belongs to the graph that ran last; null before the first
+  /// run. Requests that are refused do not change it.
   std::unique_ptr<QuickRun> quick;
 
  private:

@@ -13,8 +13,8 @@ namespace tenon {
 /// that were initialized. Threads: one at a time.
 class RunTransaction {
  public:
-  /// `step`: the session's step count. `parent`: of runs that succeed or fail together; null: none.
-  /// The arguments outlive the transaction.
+  /// `step`: the session's step count. `parent`: of runs that succeed or fail together; may be
+  /// null. The arguments outlive the transaction.
   RunTransaction(Planner& planner, StateBackup& backup, std::uint64_t& step,
                  RunTransaction* parent = nullptr)
       : planner_(planner), backup_(backup), step_(step), parent_(parent), first_step_(step) {}

@@ -37,7 +37,7 @@ struct Session::Impl {
 
   /// The plan for inputs of these shapes, on the CPU; it is not run.
   Planned& plan(const std::map<std::string, Shape>& shapes);
-  /// A run by names. `parent`: of runs that succeed or fail together; null: none.
+  /// A run by names. `parent`: of runs that succeed or fail together; may be null.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& request,
                    RunTransaction* parent = nullptr);
   void run_in_order(std::span<const Tensor> inputs, std::span<Tensor> outputs,

@@ -25,7 +25,7 @@ inline const std::function<void(const std::string&)>& output_callback(const RunO
 class SessionRun {
  public:
   /// The arguments outlive the run; their names are the graph's. `parent`: of runs that succeed or
-  /// fail together; null: none. Throws Failure for unknown outputs.
+  /// fail together; may be null. Throws Failure for unknown outputs.
   SessionRun(Session::Impl& session, const NamedTensors& inputs, const RunOptions& request,
              RunTransaction* parent = nullptr);
 

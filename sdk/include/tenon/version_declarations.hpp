@@ -63,7 +63,7 @@ class VersionDeclarations {
     if constexpr (records) description_->added.push({version, param});
     return Change(description_, false);
   }
-  /// The parameter does not exist any more since this version. Older files load with any value of
+  /// The parameter no longer exists since this version. Older files load with any value of
   /// it: declare this only if the results do not change, and otherwise add .was(value), with the
   /// value that the operator behaves as if it had. Default: older files with a parameter that does
   /// not exist are refused. Error: the operator still has the parameter; the version is later than

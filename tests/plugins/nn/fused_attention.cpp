@@ -13,7 +13,7 @@ using namespace rewriting;
 
 struct AttentionCase {
   std::int64_t batch, heads, queries, keys, size, value_size;
-  const char* scaled = nullptr;  ///< the operator that scales; null: none
+  const char* scaled = nullptr;  ///< the operator that scales; may be null
   Shape mask = {};               ///< rank 0: no mask
   bool columns = false;          ///< keys are transposed as in a matrix product
   Shape scale = {1};
