@@ -41,8 +41,8 @@ std::string PrintedText::take(const Stream& stream) const {
       std::min<std::size_t>(
           static_cast<std::size_t>(std::max<off_t>(lseek(stream.memory, 0, SEEK_END), 0)), 65536),
       '\0');
-  const auto got = pread(stream.memory, text.data(), text.size(), 0);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const auto bytes_read = pread(stream.memory, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes_read, 0)));
   if (ftruncate(stream.memory, 0) == 0) lseek(stream.memory, 0, SEEK_SET);
   const int err = streams_[1].real;
   [[maybe_unused]] const auto shown = err < 0 ? 0 : write(err, text.data(), text.size());

@@ -35,11 +35,11 @@ constexpr std::size_t line_limit = 4096;
 bool read_available(int pipe, std::string& text, std::size_t limit) {
   char chunk[4096];
   while (text.size() < limit) {
-    const ssize_t got = read(pipe, chunk, std::min(sizeof chunk, limit - text.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno == EAGAIN;
-    if (got == 0) return false;
-    text.append(chunk, static_cast<std::size_t>(got));
+    const ssize_t bytes_read = read(pipe, chunk, std::min(sizeof chunk, limit - text.size()));
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) return errno == EAGAIN;
+    if (bytes_read == 0) return false;
+    text.append(chunk, static_cast<std::size_t>(bytes_read));
   }
   return false;
 }

@@ -129,9 +129,9 @@ void WorkerProcess::await_ready() {
     poll_result = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
   } while (poll_result < 0 && errno == EINTR);
   char text[4096];
-  const auto got =
+  const auto bytes_read =
       poll_result > 0 ? recv(socket_.descriptor(), text, sizeof text, MSG_DONTWAIT) : 0;
-  const std::string line(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::string line(text, bytes_read > 0 ? static_cast<std::size_t>(bytes_read) : 0);
   const auto starts_with = [&](const std::string& word) { return line.starts_with(word + ' '); };
   if (starts_with(ready)) {
     limits_ = line.substr(std::strlen(ready) + 1);

@@ -23,9 +23,9 @@ constexpr const char* how_to_trust =
 std::size_t read_some(const OpenFile& file, std::uint64_t offset, std::span<std::byte> bytes,
                       const std::filesystem::path& path) {
   for (;;) {
-    const auto got =
+    const auto bytes_read =
         pread(file.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got >= 0) return static_cast<std::size_t>(got);
+    if (bytes_read >= 0) return static_cast<std::size_t>(bytes_read);
     if (errno != EINTR) throw file_failure("read", path, system_reason(errno));
   }
 }

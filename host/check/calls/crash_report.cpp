@@ -46,9 +46,9 @@ class MapsLines {
  private:
   bool get(char& letter) {
     if (at_ == end_) {
-      const auto got = read(file_, buffer_, sizeof buffer_);
-      if (got <= 0) return false;
-      at_ = 0, end_ = static_cast<std::size_t>(got);
+      const auto bytes_read = read(file_, buffer_, sizeof buffer_);
+      if (bytes_read <= 0) return false;
+      at_ = 0, end_ = static_cast<std::size_t>(bytes_read);
     }
     letter = buffer_[at_++];
     return true;

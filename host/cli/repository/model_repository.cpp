@@ -69,11 +69,11 @@ void copy_file(const fs::path& from, const fs::path& to, bool executable) {
   AtomicFile copy(to);
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   for (;;) {
-    const auto got = ::read(source.descriptor(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw file_failure("read", from, system_reason(errno));
-    if (got == 0) break;
-    copy.write({buffer.data(), static_cast<std::size_t>(got)});
+    const auto bytes_read = ::read(source.descriptor(), buffer.data(), buffer.size());
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) throw file_failure("read", from, system_reason(errno));
+    if (bytes_read == 0) break;
+    copy.write({buffer.data(), static_cast<std::size_t>(bytes_read)});
   }
   copy.commit();
   if (executable)

@@ -230,13 +230,13 @@ void ZipReader::inflate(const ZipMember& member, const std::string& label, std::
 
 void ZipReader::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const auto got =
+    const auto bytes_read =
         pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw file_failure("read", path_, system_reason(errno));
-    if (got == 0) refuse("it is truncated");
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) throw file_failure("read", path_, system_reason(errno));
+    if (bytes_read == 0) refuse("it is truncated");
+    bytes = bytes.subspan(static_cast<std::size_t>(bytes_read));
+    offset += static_cast<std::uint64_t>(bytes_read);
   }
 }
 

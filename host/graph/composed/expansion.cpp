@@ -17,7 +17,7 @@ namespace tenon {
 namespace {
 
 /// The composed operators that enclose a node, innermost last.
-using Around = std::vector<const LoadedOperator*>;
+using Enclosing = std::vector<const LoadedOperator*>;
 
 /// Whether the operator has a kernel for the node's types, as far as they are known.
 bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op, const Device& device,
@@ -56,17 +56,18 @@ std::vector<bool> choose_nodes(const GraphSnapshot& graph, const Device& device)
 /// the end.
 class Expansion {
  public:
-  Expansion(const GraphSnapshot& from, const std::vector<bool>& chosen, std::vector<Around> around)
+  Expansion(const GraphSnapshot& from, const std::vector<bool>& chosen,
+            std::vector<Enclosing> enclosing)
       : from_(from),
         chosen_(chosen),
-        around_before_(std::move(around)),
+        enclosing_before_(std::move(enclosing)),
         to_(std::make_shared<GraphSnapshot>()) {
     to_->model = from.model;
     to_->model.nodes.clear();
     to_->model.node_names.clear();
     to_->model.objects.clear();
     to_->binding.operators = from.binding.operators;
-    around_before_.resize(from.model.nodes.size());
+    enclosing_before_.resize(from.model.nodes.size());
   }
 
   std::shared_ptr<GraphSnapshot> run() {
@@ -81,7 +82,7 @@ class Expansion {
     return to_;
   }
   /// The enclosing operators of each node of the graph that run() returned.
-  std::vector<Around> around() { return std::move(around_); }
+  std::vector<Enclosing> enclosing() { return std::move(enclosing_); }
 
  private:
   /// The nodes that replace a forward or recomputed node.
@@ -120,7 +121,7 @@ class Expansion {
     model.node_names.add(node.name, added);
     model.nodes.push_back(node);
     to_->binding.nodes.push_back(from_.binding.nodes[id]);
-    around_.push_back(around_before_[id]);
+    enclosing_.push_back(enclosing_before_[id]);
     copied_.emplace(id, added);
   }
 
@@ -132,9 +133,9 @@ class Expansion {
       differentiate(id);
     else
       node.pass == Pass::forward ? expand(id) : expand_recomputed(id);
-    auto around = around_before_[id];
-    around.push_back(from_.binding.nodes[id].op);
-    around_.resize(to_->model.nodes.size(), around);
+    auto enclosing = enclosing_before_[id];
+    enclosing.push_back(from_.binding.nodes[id].op);
+    enclosing_.resize(to_->model.nodes.size(), enclosing);
   }
 
   void expand(NodeId id) {
@@ -162,12 +163,12 @@ class Expansion {
   }
 
   void refuse_cycle(NodeId id) const {
-    const auto& around = around_before_[id];
+    const auto& enclosing = enclosing_before_[id];
     const auto* const op = from_.binding.nodes[id].op;
-    const auto found = std::find(around.begin(), around.end(), op);
-    if (found == around.end()) return;
+    const auto found = std::find(enclosing.begin(), enclosing.end(), op);
+    if (found == enclosing.end()) return;
     std::string cycle;
-    std::for_each(found, around.end(),
+    std::for_each(found, enclosing.end(),
                   [&](const LoadedOperator* one) { cycle += one->info->full_name() + " -> "; });
     const auto name = op->info->full_name();
     throw Failure(
@@ -258,7 +259,8 @@ class Expansion {
 
   const GraphSnapshot& from_;
   const std::vector<bool>& chosen_;
-  std::vector<Around> around_before_, around_;  // of each node, before and after the expansion
+  // of each node, before and after the expansion
+  std::vector<Enclosing> enclosing_before_, enclosing_;
   std::shared_ptr<GraphSnapshot> to_;
   std::unordered_map<ValueId, ValueId> replaced_;
   std::unordered_map<NodeId, NodeId> copied_;
@@ -269,13 +271,13 @@ class Expansion {
 
 std::shared_ptr<const GraphSnapshot> expanded(std::shared_ptr<const GraphSnapshot> graph,
                                               const Device& device) {
-  std::vector<Around> around;
+  std::vector<Enclosing> enclosing;
   for (;;) {
     const auto chosen = choose_nodes(*graph, device);
     if (std::find(chosen.begin(), chosen.end(), true) == chosen.end()) return graph;
-    Expansion expansion(*graph, chosen, std::move(around));
+    Expansion expansion(*graph, chosen, std::move(enclosing));
     graph = expansion.run();
-    around = expansion.around();
+    enclosing = expansion.enclosing();
   }
 }
 

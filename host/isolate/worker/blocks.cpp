@@ -21,11 +21,11 @@ Received receive(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t got = 0;
-  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
-  if (got < 0) throw ProtocolError("cannot read the socket");
-  received.bytes = static_cast<std::size_t>(got);
+  ssize_t bytes_read = 0;
+  do bytes_read = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (bytes_read < 0 && errno == EINTR);
+  if (bytes_read < 0) throw ProtocolError("cannot read the socket");
+  received.bytes = static_cast<std::size_t>(bytes_read);
   for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;

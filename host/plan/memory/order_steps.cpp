@@ -16,11 +16,11 @@ std::string missing_elements_hint(const GraphModel& model, const Binding& bindin
                                   const std::vector<tenon_type>& types) {
   const auto& bound = binding.nodes[id];
   if (bound.instance == nullptr) return {};
-  CallTypes around;
-  gather_types(model, model.nodes[id], types, around);
-  infer_operator(*bound.op, bound.instance->get(), around);
-  for (std::size_t i = 0; i < around.requested.size(); ++i)
-    if (around.requested[i] != 0)
+  CallTypes node_types;
+  gather_types(model, model.nodes[id], types, node_types);
+  infer_operator(*bound.op, bound.instance->get(), node_types);
+  for (std::size_t i = 0; i < node_types.requested.size(); ++i)
+    if (node_types.requested[i] != 0)
       return fmt::format(
           "the shape depends on the elements of input '{}', which must be a constant",
           bound.info->inputs[declared_input(*bound.info, i)].name);

@@ -44,12 +44,13 @@ InputFile::InputFile(const std::filesystem::path& path, const char* needed)
 
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t got = pread(descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse_file("cannot be read: " + reason_of(errno));
-    if (got == 0) refuse_file("is truncated at byte " + std::to_string(offset));
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
+    const ssize_t bytes_read =
+        pread(descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) refuse_file("cannot be read: " + reason_of(errno));
+    if (bytes_read == 0) refuse_file("is truncated at byte " + std::to_string(offset));
+    bytes = bytes.subspan(static_cast<std::size_t>(bytes_read));
+    offset += static_cast<std::uint64_t>(bytes_read);
   }
 }
 
