@@ -31,7 +31,7 @@ struct BlockSumBody {
 };
 
 template <class Class>
-void launch_settings_fit() {
+void check_launch_arguments() {
   static_assert(std::is_trivially_copyable_v<Class>,
                 "an elementwise class must be trivially copyable to run on CUDA");
   static_assert(
@@ -41,7 +41,7 @@ void launch_settings_fit() {
 
 template <class Function, class Stored, class Class>
 void launch_map(const Call& call, const Class& f, const Job& job) {
-  launch_settings_fit<Class>();
+  check_launch_arguments<Class>();
   const DeviceMap map = device_map(job);
   if constexpr (packable<Function, Class>) {
     if (const auto flat = device_flat(
@@ -55,7 +55,7 @@ void launch_map(const Call& call, const Class& f, const Job& job) {
 
 template <class Function, class Stored, class Class>
 void launch_sum(const Call& call, const Class& f, const Job& job, const tenon_dense& broadcast) {
-  launch_settings_fit<Class>();
+  check_launch_arguments<Class>();
   const DeviceSum sum = device_sum(job, broadcast);
   const std::int64_t results = sum.results.space.count();
   if (sum.terms.count() <= 64 || results >= 1 << 14)

@@ -22,6 +22,7 @@ struct DeviceOperand {
   std::int64_t strides[max_rank] = {};
 };
 
+/// Returns a tensor broadcast to the shape of `broadcast`; zeros if it is null.
 inline DeviceOperand operand_of(const tenon_tensor* tensor, const tenon_dense& broadcast) {
   DeviceOperand operand;
   if (!tensor) return operand;
