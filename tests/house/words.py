@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""words.py [--count]: fails if comments, docstrings, pages or the product's messages contain phrases
-that readers of English or of the field stumble over.
+"""words.py [--count]: fails if comments, docstrings, pages or the product's messages contain
+phrases that readers of English or of the field stumble over.
 
 Reads comments of C, C++, CUDA, Python, shell and CMake sources, and Markdown outside of code
 blocks, except what is quoted; and string literals with at least two spaces in C++, CUDA and Python

@@ -64,25 +64,27 @@ def test_arguments_that_do_not_fit(call, error, text):
 
 
 def test_a_number_does_not_take_the_dtype_of_an_input_with_dtypes_of_its_own():
-    @tenon.operator
-    class Repeated:
-        """x, regardless of the weights."""
+    with tenon.Host(search_defaults=False):  # keeps the operator from other tests
 
-        def describe(op):
-            op.input("weights").types("float32")
-            op.input("x")
-            op.output("y")
+        @tenon.operator
+        class Repeated:
+            """x, regardless of the weights."""
 
-        def infer(self, io):
-            io.set_output("y", io.shape(1))
+            def describe(op):
+                op.input("weights").types("float32")
+                op.input("x")
+                op.output("y")
 
-        def forward(self, call):
-            call.y[...] = call.x
+            def infer(self, io):
+                io.set_output("y", io.shape(1))
 
-    weights = np.ones(2, "float32")
-    general = ops.repeated(weights, 7, device="cpu")  # device= takes the general path
-    for _ in range(2):
-        assert ops.repeated(weights, 7).dtype == general.dtype != np.float32
+            def forward(self, call):
+                call.y[...] = call.x
+
+        weights = np.ones(2, "float32")
+        general = ops.repeated(weights, 7, device="cpu")  # device= takes the general path
+        for _ in range(2):
+            assert ops.repeated(weights, 7).dtype == general.dtype != np.float32
 
 
 @pytest.mark.parametrize(
