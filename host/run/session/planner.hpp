@@ -66,6 +66,9 @@ class Planner {
   /// Returns the first stage of the original graph, with which later runs of such inputs begin.
   RunStage fall_back(const RunStage& first, const StageInputs& inputs);
 
+  /// Those of the graph that ran last.
+  const TensorTable& tensors() const { return graphs_.last().tensors; }
+
   /// Drops all plans of a graph.
   void drop(const SessionGraph& graph);
   /// Drops the elements of variables and states, and the plans that use them: the run that

@@ -2,16 +2,16 @@
 
 namespace tenon {
 
-void RunTransaction::save(const Tensor& changed) {
+void RunTransaction::save(ValueId value, const Tensor& changed) {
   if (!changed) return;
-  backup_.save(changed);
-  if (parent_ != nullptr) parent_->save(changed);
+  backup_.save(value, changed);
+  if (parent_ != nullptr) parent_->save(value, changed);
 }
 
 void RunTransaction::save_changes(const Planned& planned, bool fails_late) {
   const auto& execution = *planned.execution;
   if (fails_late || parent_ != nullptr || !execution.changes_last())
-    for (const auto value : execution.changes()) save(planned.graph->tensors[value]);
+    for (const auto value : execution.changes()) save(value, planned.graph->tensors[value]);
 }
 
 // A parent's runs have no such destinations.
@@ -24,7 +24,7 @@ void RunTransaction::save_sums(const Plan& plan, const Destinations& destination
 }
 
 void RunTransaction::roll_back() {
-  backup_.restore();
+  backup_.restore(planner_.tensors());
   if (initialized.empty()) return;
   planner_.drop_values(initialized);
   initialized.clear();

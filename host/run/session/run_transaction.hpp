@@ -26,8 +26,8 @@ class RunTransaction {
   RunTransaction(const RunTransaction&) = delete;
   RunTransaction& operator=(const RunTransaction&) = delete;
 
-  /// To be called before a step writes the tensor; saves it for the parent, too.
-  void save(const Tensor& changed);
+  /// To be called before a step writes the value's tensor; saves it for the parent, too.
+  void save(ValueId value, const Tensor& changed);
   /// Saves what a run of this plan changes, unless nothing can fail after its first change.
   /// `fails_late`: what follows the plan's steps may fail.
   void save_changes(const Planned& planned, bool fails_late);

@@ -7,16 +7,23 @@
 
 namespace tenon {
 
-void StateBackup::copy(const Tensor& from, const Tensor& to) {
+void StateBackup::copy(const Tensor& from, const Tensor& to, std::int64_t bytes) {
   auto& device = device_of(from);
-  if (device.is_cpu())
-    std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+  if (&device_of(to) != &device) {
+    synchronize(to);
+    copy_bytes(from.abi().dense, to.abi().dense, static_cast<std::uint64_t>(bytes));
+  } else if (device.is_cpu())
+    std::memcpy(to.data(), from.data(), static_cast<std::size_t>(bytes));
   else
     tenon::copy(address_of(to.abi().dense), address_of(from.abi().dense),
-                static_cast<std::uint64_t>(from.bytes()), streams_.of(device));
+                static_cast<std::uint64_t>(bytes), streams_.of(device));
 }
 
-void StateBackup::save(const Tensor& state) {
+void StateBackup::synchronize(const Tensor& tensor) {
+  if (auto& device = device_of(tensor); !device.is_cpu()) streams_.of(device).synchronize();
+}
+
+void StateBackup::save(ValueId value, const Tensor& state) {
   if (state.bytes() == 0) return;
   auto& copied = states_[state.data()];
   if (copied.saved) return;
@@ -24,7 +31,8 @@ void StateBackup::save(const Tensor& state) {
       copied.before.device() != state.device())
     copied.before = Tensor::empty(state.dtype(), state.shape(), state.device());
   copied.now = state;
-  copy(state, copied.before);
+  copied.value = value;
+  copy(state, copied.before, state.bytes());
   copied.saved = true;
   saved_.push_back(&copied);
 }
@@ -34,11 +42,16 @@ void StateBackup::save_destination(const Tensor& destination) {
   destinations_.push_back({destination, destination.clone()});
 }
 
-void StateBackup::restore() noexcept {
+void StateBackup::restore(const TensorTable& tensors) noexcept {
   try {
-    for (auto* state : saved_) copy(state->before, state->now);
-    for (auto* state : saved_)
-      if (auto& device = device_of(state->now); !device.is_cpu()) streams_.of(device).synchronize();
+    // A value that moved was saved in its old memory first: that copy is restored last.
+    for (auto each = saved_.rbegin(); each != saved_.rend(); ++each) {
+      const auto& [now, before, saved, value] = **each;
+      copy(before, now, now.bytes());
+      if (value < tensors.size() && tensors[value] && tensors[value].data() != now.data())
+        copy(before, tensors[value], now.bytes());
+    }
+    for (auto* state : saved_) synchronize(state->now);
     // the latest copy first: stages may have saved the same memory one after another
     for (auto each = destinations_.rbegin(); each != destinations_.rend(); ++each)
       copy_bytes(each->before.abi().dense, each->now.abi().dense,

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/model.hpp"
+#include "plan/tensor_table.hpp"
 #include "run/execution/streams.hpp"
 
 namespace tenon {
@@ -17,9 +19,9 @@ class StateBackup {
   StateBackup(const StateBackup&) = delete;
   StateBackup& operator=(const StateBackup&) = delete;
 
-  /// To be called before a step writes the tensor, which is dense and contiguous. Only the first
-  /// copy in a run is made. Throws Failure.
-  void save(const Tensor& state);
+  /// To be called before a step writes the value's tensor, which is dense and contiguous. Only the
+  /// first copy of this memory in a run is made. Throws Failure.
+  void save(ValueId value, const Tensor& state);
   /// Like save(), for a caller's tensor; the backup is released after the run.
   void save_destination(const Tensor& destination);
 
@@ -29,16 +31,19 @@ class StateBackup {
     if (!saved_.empty() || !destinations_.empty()) [[unlikely]]
       clear();
   }
-  /// The run failed and no longer writes the tensors. If a device is lost, nothing is restored:
-  /// reading fails, too.
-  void restore() noexcept;
+  /// The run failed and no longer writes the tensors. `tensors`: those of the graph that ran last,
+  /// whose values may have moved into other memory since they were saved. If a device is lost,
+  /// nothing is restored: reading fails, too.
+  void restore(const TensorTable& tensors) noexcept;
 
  private:
   struct Copy {
     Tensor now, before;
     bool saved = false;
+    ValueId value = none;
   };
-  void copy(const Tensor& from, const Tensor& to);
+  void copy(const Tensor& from, const Tensor& to, std::int64_t bytes);
+  void synchronize(const Tensor& tensor);
   void clear();
 
   Streams& streams_;

@@ -238,12 +238,29 @@ TEST_CASE("state backup: restores the first copy of a run, and frees those of ot
   StateBackup backup(streams);
   for (int i = 0; i < 40; ++i) {
     auto state = Tensor::zeros(f32, {100 + i});
-    backup.save(state);
+    backup.save(0, state);
     state.data<float>()[0] = 1;
-    backup.save(state);
+    backup.save(0, state);
     state.data<float>()[0] = 2;
-    backup.restore();
+    backup.restore({state});
     CHECK(state.values<float>()[0] == 0);
     CHECK(backup.copies() <= 3);
   }
+}
+
+TEST_CASE("state backup: restores a value that has moved, and writes only the state's own bytes") {
+  Streams streams;
+  StateBackup backup(streams);
+  std::vector<float> memory(20, 1);
+  backup.save(0, Tensor::borrow(memory.data(), f32, {20}));
+  backup.discard();
+  const auto first = Tensor::borrow(memory.data(), f32, {10});  // a smaller state in that memory
+  const auto moved = Tensor::from(std::vector<float>(10, 2), {10});
+  backup.save(0, first);
+  std::fill(memory.begin(), memory.end(), 2.F);
+  backup.save(0, moved);
+  backup.restore({moved});
+  CHECK(floats_of(first) == std::vector<float>(10, 1));
+  CHECK(floats_of(moved) == std::vector<float>(10, 1));
+  CHECK(memory[10] == 2);
 }

@@ -131,7 +131,7 @@ TEST_CASE("run transactions: everything is undone unless they are committed") {
     {
       RunTransaction run(parts.planner, parts.backup, parts.step);
       ++parts.step;
-      run.save(state);
+      run.save(none, state);
       state.data<float>()[0] = 9;
       parts.plan(3, run.initialized);
       if (commits) run.commit();
@@ -150,7 +150,7 @@ TEST_CASE("run transactions: a parent can undo runs that were committed, but not
   const auto run = [&](RunTransaction& parent, bool commits) {
     RunTransaction child(parts.planner, parts.backup, parts.step, &parent);
     ++parts.step;
-    child.save(state);
+    child.save(none, state);
     state.data<float>()[0] += 1;
     parts.plan(3, child.initialized);
     if (commits) child.commit();
