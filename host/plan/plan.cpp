@@ -99,6 +99,7 @@ Inferred infer_with(const GraphModel& model, const Binding& binding, const Tenso
     inference.run();
   inferred.missing_elements = inference.missing_elements();
   inferred.evaluated = inference.take_evaluated();
+  inferred.read_constants = inference.read_constants();
   for (ValueId value = 0; value < types.size(); ++value)
     types[value].storage =
         tensors[value] ? tensors[value].abi().storage : static_cast<std::uint8_t>(TENON_DENSE);

@@ -2,6 +2,7 @@
 // memory offsets.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <tenon/host/optimize.hpp>
 #include <tenon/host/plan_info.hpp>
@@ -91,6 +92,7 @@ struct Inferred {
   std::vector<tenon_type> types;                             ///< of all values
   std::vector<std::pair<NodeId, ValueId>> missing_elements;  ///< see Inference::missing_elements()
   std::map<ValueId, Tensor> evaluated{};                     ///< see Inference::take_evaluated()
+  std::set<ValueId> read_constants{};                        ///< see Inference::read_constants()
 };
 
 /// The types and elements that inference starts from. `types` null: the declared types; `elements`

@@ -208,6 +208,11 @@ const tenon_tensor* Inference::elements_of(ValueId value) const {
   return tensor != nullptr && may_infer_read(*tensor) ? tensor : nullptr;
 }
 
+void Inference::note_read(ValueId value) {
+  const auto& record = model_.values[value];
+  if (record.role == Role::constant && record.tensor != none) read_constants_.insert(value);
+}
+
 void Inference::find_values(const NodeRecord& node,
                             std::vector<const tenon_tensor*>& values) const {
   values.clear();
@@ -238,7 +243,10 @@ bool Inference::evaluate_requested(const NodeRecord& node, const CallTypes& type
 bool Inference::evaluate(ValueId value, int depth, std::set<ValueId>& failed) {
   constexpr int max_depth = 200;
   constexpr std::size_t max_failed = 2000;
-  if (evaluated_.contains(value) || elements_of(value) != nullptr) return true;
+  if (evaluated_.contains(value) || elements_of(value) != nullptr) {
+    note_read(value);
+    return true;
+  }
   const auto producer = model_.values[value].producer;
   if (producer == none || depth > max_depth || failed.size() > max_failed || failed.contains(value))
     return false;
@@ -323,10 +331,13 @@ void Inference::infer(NodeId id) {
   const auto* answer = &infer_call(id);
   if (evaluate_ != nullptr && evaluate_requested(node, *answer)) answer = &infer_call(id);
   const auto& types = *answer;
-  for (std::uint32_t i = 0; i < types.requested.size(); ++i)
-    if (types.requested[i] != 0 && edges[i] != none &&
-        (types.values.empty() || types.values[i] == nullptr))
+  for (std::uint32_t i = 0; i < types.requested.size(); ++i) {
+    if (types.requested[i] == 0 || edges[i] == none) continue;
+    if (types.values.empty() || types.values[i] == nullptr)
       missing_elements_.emplace(id, edges[i]);
+    else
+      note_read(edges[i]);
+  }
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {
     if (edges[i] != none)

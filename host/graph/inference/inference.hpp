@@ -76,6 +76,9 @@ class Inference {
   /// Values whose elements infer() requested and that were computed from shapes and known elements.
   std::map<ValueId, Tensor> take_evaluated() { return std::move(evaluated_); }
 
+  /// Constants whose elements infer() or a kernel has read.
+  const std::set<ValueId>& read_constants() const { return read_constants_; }
+
   /// Inputs of nodes with unknown outputs whose elements infer() requested but did not get.
   std::vector<std::pair<NodeId, ValueId>> missing_elements() const;
 
@@ -84,6 +87,7 @@ class Inference {
   const CallTypes& infer_call(NodeId node);
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
+  void note_read(ValueId value);
   bool evaluate_requested(const NodeRecord& node, const CallTypes& types);
   bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
   bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
@@ -105,6 +109,7 @@ class Inference {
   const Elements* elements_;
   const Evaluate* evaluate_;
   std::map<ValueId, Tensor> evaluated_;
+  std::set<ValueId> read_constants_;
   CallTypes scratch_;
   /// The last request of a node to an object: nodes that share one often repeat it.
   struct Answer {

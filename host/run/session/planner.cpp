@@ -81,7 +81,7 @@ StageInputs stage_inputs(const SessionGraphs& graphs, const RunStage& next,
 }
 
 RunStage Planner::first_stage(const std::vector<std::string>& outputs) {
-  auto& first = graphs_.up_to_date();
+  auto& first = up_to_date();
   return {&first, first.stage_for(outputs, stage_count_), outputs};
 }
 
@@ -147,6 +147,9 @@ Planned Planner::make(const RunStage& next, const StageInputs& inputs,
                              stage->requested_outputs(),
                              {stage->types.empty() ? nullptr : &stage->types, &inputs.elements,
                               stage->graph->inference_complete.value, &evaluate});
+  if (!options_.constant_weights)
+    for (const auto value : inferred.read_constants)
+      constants_.add(stage->model().tensors[stage->model().values[value].tensor]);
   graph->initialize_missing(inferred.types, initialized, graphs_.random_variables);
   auto [now, later] = cut(stage, inferred, options_.training);
   if (later) later->id = stage_count_++;
@@ -217,6 +220,11 @@ RunStage Planner::fall_back(const RunStage& first, const StageInputs& inputs) {
 void Planner::drop(const SessionGraph& graph) {
   quick.reset();
   plans_.drop(graph);
+}
+
+void Planner::drop_all() {
+  constants_.clear();
+  for (const auto* graph : graphs_.all()) drop(*graph);
 }
 
 void Planner::drop_values(std::span<const ValueId> values) {

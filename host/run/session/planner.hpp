@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/session/plan_store.hpp"
+#include "run/session/planning_constants.hpp"
 #include "run/session/quick_run.hpp"
 #include "run/session/session_graph.hpp"
 
@@ -53,6 +54,13 @@ class Planner {
           const ExecutionContext& context)
       : host_(host), options_(options), graphs_(graphs), plans_(plans), context_(context) {}
 
+  /// The graph to run now. Drops all plans if the application has changed constants that planning
+  /// read.
+  SessionGraph& up_to_date() {
+    if (constants_.changed()) [[unlikely]]
+      drop_all();
+    return graphs_.up_to_date();
+  }
   /// The stage that a run of these outputs begins with.
   RunStage first_stage(const std::vector<std::string>& outputs);
   /// The plan of a stage. If the optimized graph cannot be planned, plans the rest of the original
@@ -91,12 +99,14 @@ class Planner {
   /// Makes the plan's execution if it has none. Throws Failure if a destination does not fit or if
   /// memory does not suffice.
   void prepare_run(Planned& planned, const Destinations& destinations);
+  void drop_all();
   std::shared_ptr<const Stage> rest_of_original(const RunStage& optimized);
 
   Host::Impl& host_;
   const SessionOptions& options_;
   SessionGraphs& graphs_;
   PlanStore& plans_;
+  PlanningConstants constants_;
   const ExecutionContext& context_;
   std::uint64_t stage_count_ = 0;
 };

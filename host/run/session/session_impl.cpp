@@ -143,7 +143,7 @@ std::string Session::Impl::first_non_finite(const NamedTensors& inputs) {
 
 bool Session::Impl::repeat(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                            const std::stop_token& stop, RunTransaction* parent) {
-  const auto& now = graphs.up_to_date();  // may drop the cached run
+  const auto& now = planner.up_to_date();  // may drop the cached run
   auto* const quick = planner.quick.get();
   if (quick == nullptr || FileMemory::any_mapped() || !quick->is_of(now) ||
       !quick->fits(inputs, outputs) || !quick->has_no_overlap(inputs, outputs))

@@ -8,6 +8,7 @@
 #include "check_says.hpp"
 #include "failure_of.hpp"
 #include "probe_operators.hpp"
+#include "run/session/session_impl.hpp"
 #include "run/vectors.hpp"
 
 using namespace tenon;
@@ -54,6 +55,28 @@ struct WrongDtype : probes::ReshapeTo {
   void infer(Infer& io) const { io.values<std::int32_t>(1); }
 };
 
+/// x, several times: each size follows from an input and a constant.
+struct Repeated : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x, several times");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("times", "[1]").types({i64});
+    op.output("y", "[n * times]");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const {
+    const auto x = io.input(0).shape;
+    const auto times = io.values<std::int64_t>("times");
+    io.set_output(0, {times && x.known() ? x[0] * times[0] : unknown});
+  }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i % x.size()];
+  }
+};
+
 struct SumOfTwo : Operator {
   static constexpr void describe(auto& op) {
     op.doc("left + right");
@@ -73,6 +96,7 @@ struct ValueHost : ApplicationHost {
     add<ShapeOf>("shape_of");
     add<Reversed>("reversed");
     add<SumOfTwo>("sum_of_two");
+    add<Repeated>("repeated");
   }
 };
 
@@ -123,6 +147,41 @@ TEST_CASE(
   CHECK(session.run({{"x", Tensor::zeros(f32, {2, 3})}}).at("y").shape() == Shape{3, 2});
   CHECK(ShapeOf::calls == 2);
   CHECK(session.plan({{"x", {2, 3}}}).steps.size() == 2);
+}
+
+TEST_CASE("known values: later runs follow what the application writes to a constant") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {-1});
+  const auto to = graph.add("reversed", {graph.constant("to", shape_tensor({2, 3}))});
+  graph.output("reshaped", graph.add("reshape_to", {x, to}));
+  graph.output("repeated", graph.add("repeated", {x, graph.constant("times", shape_tensor({1}))}));
+  std::vector<std::int64_t> memory{1};
+  graph.output("again",
+               graph.add("repeated",
+                         {x, graph.constant("borrowed", Tensor::borrow(memory.data(), i64, {1}))}));
+  Session session(graph);
+  const auto check = [&](const Shape& reshaped, std::int64_t repeated, std::int64_t again) {
+    for (int round = 0; round < 3; ++round) {
+      const auto made = session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}});
+      CHECK(made.at("reshaped").shape() == reshaped);
+      CHECK(made.at("repeated").shape() == Shape{repeated});
+      CHECK(made.at("again").shape() == Shape{again});
+    }
+  };
+  check({3, 2}, 6, 6);
+  const auto made = impl_of(session).plans.made();
+  auto handle = session.tensor("to");
+  check({3, 2}, 6, 6);
+  CHECK(impl_of(session).plans.made() == made);
+  handle.data<std::int64_t>()[0] = 1, handle.data<std::int64_t>()[1] = 6;
+  check({6, 1}, 6, 6);
+  graph.tensor("times").data<std::int64_t>()[0] = 2;
+  check({6, 1}, 12, 6);
+  memory[0] = 3;
+  check({6, 1}, 12, 18);
+  handle.data<std::int64_t>()[0] = 6, handle.data<std::int64_t>()[1] = 1;
+  check({1, 6}, 12, 18);
 }
 
 TEST_CASE("known values: such a value can be requested like any other output") {
