@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/memory.hpp"
+#include "graph/inference/operator_inference.hpp"
 #include "plan/dependencies.hpp"
 #include "plan/passes.hpp"
 
@@ -28,7 +29,7 @@ class Scheduling {
     order_work();
     if (std::any_of(schedule_.work.begin(), schedule_.work.end(),
                     [](const auto& work) { return work.is_segment(); }))
-      find_rebound();
+      find_key();
     return std::move(schedule_);
   }
 
@@ -52,7 +53,9 @@ class Scheduling {
   void submit(StreamWork& work, DependencyTracker& tracker);
   void order_work();
   std::int64_t outside_arenas(const Device& device) const;
-  void find_rebound();
+  template <class Visit>
+  void for_each_read_on_cpu(std::uint32_t step, Visit&& visit) const;
+  void find_key();
 
   const LoweredGraph& graph_;
   const MemoryPlan& memory_;
@@ -99,24 +102,35 @@ void Scheduling::stage_copies() {
   }
 }
 
-// Whether the step does the same work in every run, except for the addresses of `rebound`.
+// Calls visit(value) for each input whose elements the step's kernel reads on the CPU.
+template <class Visit>
+void Scheduling::for_each_read_on_cpu(std::uint32_t step, Visit&& visit) const {
+  const auto id = node_of(step);
+  const auto& node = graph_.model().nodes[id];
+  const auto& inputs = graph_.binding().nodes[id].info->inputs;
+  for (std::uint32_t i = 0; i < node.input_count; ++i) {
+    const auto value = graph_.model().edges[node.first_edge + i];
+    const auto& input = inputs[std::min<std::size_t>(i, inputs.size() - 1)];
+    if (value != none && input.on_cpu && !input.shape_only) visit(value);
+  }
+}
+
+// Whether the step does the same work in every run, except for the addresses of `rebound` and the
+// elements of `read_constants`.
 bool Scheduling::is_capturable(std::uint32_t step) const {
   const auto id = node_of(step);
   const auto& device = device_of(step);
   if (device.is_cpu() || graph_.copies_at(id) || graph_.sparse[id] ||
       graph_.binding().nodes[id].info->random)
     return false;
-  const auto& model = graph_.model();
-  const auto& node = model.nodes[id];
-  const auto& inputs = graph_.binding().nodes[id].info->inputs;
-  for (std::uint32_t i = 0; i < node.input_count; ++i) {
-    const auto value = model.edges[node.first_edge + i];
-    const auto& input = inputs[std::min<std::size_t>(i, inputs.size() - 1)];
-    // The captured launch would bake in the values that the kernel read there.
-    if (value != none && input.on_cpu && !input.shape_only &&
-        model.values[value].role != Role::constant)
-      return false;
-  }
+  // The captured launch bakes in the values that the kernel read there.
+  bool reads_others = false;
+  for_each_read_on_cpu(step, [&](ValueId value) {
+    reads_others = reads_others || graph_.model().values[value].role != Role::constant ||
+                   byte_count(memory_.types[value]) > max_bytes_for_infer;
+  });
+  if (reads_others) return false;
+  const auto& node = graph_.model().nodes[id];
   for (auto value = node.first_output; value < node.first_output + node.output_count; ++value)
     if (memory_.types[value].storage == TENON_STORAGE_UNKNOWN)
       return false;  // its kernel waits for the size
@@ -244,11 +258,14 @@ void Scheduling::order_work() {
   }
 }
 
-void Scheduling::find_rebound() {
+void Scheduling::find_key() {
   for (const auto input : graph_.model().inputs)
     if (!graph_.value_devices[input]->is_cpu()) schedule_.rebound.push_back(input);
   for (const auto& [value, written] : memory_.output_writes)
     if (!graph_.value_devices[value]->is_cpu()) schedule_.rebound.push_back(value);
+  for (const auto& work : schedule_.work)
+    for (auto step = work.begin; work.is_segment() && step < work.end; ++step)
+      for_each_read_on_cpu(step, [&](ValueId value) { schedule_.read_constants.push_back(value); });
 }
 
 }  // namespace

@@ -46,6 +46,9 @@ struct GpuSchedule {
       delivered;  ///< staged copies to the CPU, copied to their targets after the run
   std::vector<ValueId>
       rebound;  ///< values that captured kernels use at addresses that differ between runs
+  std::vector<ValueId>
+      read_constants;  ///< those whose elements captured kernels read on the CPU: a captured launch
+                       ///< contains what follows from them
 
   /// Whether the submitting thread waits for the copy.
   bool waits_for(const LoweredGraph& graph, std::uint32_t copy) const {

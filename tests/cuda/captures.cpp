@@ -107,6 +107,26 @@ TEST_CASE("captures: buffers of inputs and outputs, and write modes, may change 
   }
 }
 
+TEST_CASE("captures: later runs follow what the application writes to a constant on the CPU") {
+  GpuHost gpu;
+  Graph graph(gpu.host);
+  const auto amount = graph.constant("amount", vector_of({1}));
+  graph.output("z", graph.add("plus", {graph.input("x", f32, {1}), amount}, {}, "on_cpu"));
+  put(graph, "on_cpu", "cpu");
+  const auto twice = graph.add("scale", {graph.input("w", f32, {100})}, {{"factor", 2.0}});
+  graph.output("y", graph.add("scale", {graph.add("shift", {twice, amount})}, {{"factor", 3.0}}));
+  Session session(graph, on_gpu());
+  const auto run = [&] {
+    const auto made = session.run({{"x", vector_of({10})}, {"w", filled(1)}});
+    return std::pair(floats_of(made.at("z"))[0], floats_of(made.at("y"))[99]);
+  };
+  CHECK(captured(session.plan({})) == 3);
+  for (const float value : {1.F, 5.F, 1.F}) {
+    graph.tensor("amount").data<float>()[0] = value;
+    for (int i = 0; i < 4; ++i) CHECK(run() == std::pair(10 + value, 3 * (2 + value)));
+  }
+}
+
 TEST_CASE("captures: a later run silently repeats a capture that another thread broke") {
   GpuHost gpu;
   Session session(group(gpu.host, 4, "disturbed"), on_gpu());

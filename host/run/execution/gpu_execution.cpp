@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "device/fault.hpp"
 #include "run/execution/step_failure.hpp"
@@ -79,6 +80,18 @@ void GpuExecution::wrap_steps() {
   }
 }
 
+namespace {
+
+void append_elements(std::vector<std::uint64_t>& key, const tenon_type& type,
+                     const tenon_tensor& tensor) {
+  const auto bytes = static_cast<std::size_t>(byte_count(type));
+  const auto first = key.size();
+  key.resize(first + (bytes + sizeof key[0] - 1) / sizeof key[0]);
+  if (bytes > 0) std::memcpy(key.data() + first, tensor.dense.data, bytes);
+}
+
+}  // namespace
+
 const std::vector<Step>& GpuExecution::start(bool captured) {
   if (!captured || !captures_) return steps_;
   key_.clear();
@@ -88,6 +101,9 @@ const std::vector<Step>& GpuExecution::start(bool captured) {
         written != plan_.memory.output_writes.end())
       key_.push_back(calls_.write(written->second.write));
   }
+  // the application may have written to them
+  for (const auto value : plan_.gpus.read_constants)
+    append_elements(key_, plan_.types()[value], tensors_[value]);
   return captures_->steps_for(key_);
 }
 

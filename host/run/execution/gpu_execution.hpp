@@ -63,7 +63,8 @@ class GpuExecution {
   std::deque<GpuStep> gpu_steps_;
   std::vector<Step> steps_;
   std::vector<std::uint64_t>
-      key_;  // key of captures: addresses and write modes of plan_.gpus.rebound
+      key_;  // key of captures: addresses and write modes of plan_.gpus.rebound, and the elements
+             // of plan_.gpus.read_constants
   std::optional<Captures> captures_;
 };
 

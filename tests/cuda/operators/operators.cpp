@@ -95,6 +95,37 @@ struct TakeOnGpu : Take {
 };
 TENON_KERNEL(take, cuda, TakeOnGpu)
 
+struct Shift : Plain {
+  static constexpr void describe(auto& op) {
+    Plain::describe(op);
+    op.input("amount", "[1]").on_cpu();
+  }
+  void infer(tenon::Infer& io) const { io.set_output(0, io.input(0).shape); }
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i)
+      y[i] = call.input<float>(0)[i] + call.input<float>(1)[0];
+  }
+};
+TENON_OPERATOR(shift, Shift)
+
+struct ShiftBody {
+  const float* x;
+  float amount;
+  float* y;
+
+  TENON_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + amount; }
+};
+struct ShiftOnGpu : Shift {
+  static constexpr bool capturable = true;
+  void forward(const tenon::Call& call) const {
+    auto y = call.output<float>(0);
+    tenon::gpu::for_each(call, y.size(),
+                         ShiftBody{call.input<float>(0).data(), call.input<float>(1)[0], y.data()});
+  }
+};
+TENON_KERNEL(shift, cuda, ShiftOnGpu)
+
 struct Noise : Plain {
   static constexpr void describe(auto& op) {
     Plain::describe(op);
