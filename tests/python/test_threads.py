@@ -306,6 +306,28 @@ def test_a_handler_of_the_user_is_called():
     assert status == 0 and not err and out.endswith("True (10,)\n")
 
 
+def test_interrupts_of_other_threads():
+    """They arrive while this thread prepares the next run."""
+    status, out, err, _ = interrupted(
+        """
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        done = threading.Event()
+        others = [threading.Thread(target=done.wait) for _ in range(4)]
+        for other in others: other.start()
+        print("go")
+        small = x[:1]
+        for turn in range(300):
+            signal.pthread_kill(others[turn % 4].ident, signal.SIGINT)
+            try: session(small)
+            except tenon.ExecutionError: pass
+        done.set()
+        for other in others: other.join()
+        print(session(small)["y"].shape)
+        """
+    )
+    assert (status, out, err) == (0, "(1,)\n", "")
+
+
 def test_a_handler_that_raises():
     status, out, err, _ = interrupted(
         """

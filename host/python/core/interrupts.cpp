@@ -5,12 +5,20 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <utility>
 
 namespace tenon::python {
 namespace {
 
-std::atomic<std::stop_source*> source = new std::stop_source;
+// Sources are never freed: a handler that runs in another thread may still use a replaced one. Each
+// interrupt between runs costs one.
+std::stop_source* new_source() {
+  static auto& all = *new std::deque<std::stop_source>;
+  return &all.emplace_back();
+}
+
+std::atomic<std::stop_source*> source = new_source();
 struct sigaction python_action;
 
 // Python's handler only sets a flag, which is not checked before the run ends. request_stop() is
@@ -49,8 +57,8 @@ std::stop_token interrupt_token() {
     watch();
   auto* current = source.load();
   if (current->stop_requested()) {  // an interrupt between runs is only for Python
-    current = new std::stop_source;
-    delete source.exchange(current);
+    current = new_source();
+    source.store(current);
   }
   return current->get_token();
 }
