@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "io/atomic_file.hpp"
 #include "io/json_text.hpp"
@@ -29,6 +30,7 @@ double microseconds(Trace::Clock::duration time) {
 }  // namespace
 
 void Trace::begin_run() {
+  if (!events_.empty()) failed_ = std::exchange(events_, {});
   if (file_.descriptor() >= 0) return;
   AtomicFile empty(path_);
   empty.write(head);
@@ -45,7 +47,7 @@ int Trace::process_of(const PlannedStream& stream) {
       processes_.try_emplace(stream.device->name(), static_cast<int>(processes_.size()) + 1);
   const int pid = process->second, tid = static_cast<int>(stream.role) + 1;
   const auto describe = [&](const char* what, const std::string& name) {
-    events_ += fmt::format(
+    names_ += fmt::format(
         ",\n{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what,
         pid, tid, quoted(name));
   };
@@ -66,19 +68,18 @@ void Trace::add(const std::string& name, const std::string& category, const Plan
 }
 
 void Trace::end_run() {
-  if (events_.empty()) return;
-  const auto events =
-      std::string_view(events_).substr(empty_ ? 1 : 0);  // no comma before the first event
+  const auto all = names_ + std::exchange(failed_, {}) + std::exchange(events_, {});
+  if (all.empty()) return;
+  const auto events = std::string_view(all).substr(empty_ ? 1 : 0);  // no comma before the first
   try {
     write_at(end_, std::string(events).append(tail));
   } catch (...) {  // restores the file to its state before this run
-    events_.clear();
     if (ftruncate(file_.descriptor(), static_cast<off_t>(end_)) == 0) write_at(end_, tail);
     throw;
   }
   end_ += events.size();
   empty_ = false;
-  events_.clear();
+  names_.clear();
 }
 
 void Trace::write_at(std::uint64_t offset, std::string_view text) const {

@@ -21,12 +21,13 @@ class Trace {
 
   explicit Trace(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// The first call replaces the existing file with an empty trace. Throws Failure (file).
+  /// The first call replaces the existing file with an empty trace. Events of a failed run are kept
+  /// until the next run that fails. Throws Failure (file).
   void begin_run();
   void add(const std::string& name, const std::string& category, const PlannedStream& stream,
            Clock::time_point begin, Clock::time_point end);
-  /// Writes the added events, including those of failed runs since the last call. Throws Failure;
-  /// the events are then dropped.
+  /// Writes the added events, including those of the last failed run since the last call. Throws
+  /// Failure; the events are then dropped.
   void end_run();
 
  private:
@@ -36,8 +37,11 @@ class Trace {
   std::filesystem::path path_;
   OpenFile file_{-1};
   std::uint64_t end_ = 0;  // end of the events in the file
-  std::string events_;     // not yet written; each begins with a comma
-  bool empty_ = true;      // no events in the file yet
+  // not yet written; each begins with a comma
+  std::string names_;   // of devices and streams
+  std::string failed_;  // events of the last failed run
+  std::string events_;
+  bool empty_ = true;  // no events in the file yet
   std::map<std::string, int> processes_;
   std::map<std::pair<int, StreamRole>, bool> threads_;  // already named
   Clock::time_point start_ = Clock::now();

@@ -126,12 +126,33 @@ TEST_CASE(
   CHECK(failure_of([&] { nowhere.run(bad); }).kind == 4);
   const auto path = folder / "trace.json";
   Session session(graph, {.trace = path});
-  for (const std::size_t events : {0U, 3U}) {  // events of the failed run are written with the next
+  for (const std::size_t events : {0U, 3U}) {  // those of a failed run are written with the next
     CHECK(failure_of([&] { session.run(bad); }).kind == 1);
     CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == events);
     session.run(good);
   }
   CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 6);
+  for (int i = 0; i < 100; ++i) CHECK(failure_of([&] { session.run(bad); }).kind == 1);
+  session.run(good);  // its two events, and one of the last failed run
+  CHECK(events_of(nlohmann::json::parse(read_bytes(path)), "X") == 9);
+}
+
+TEST_CASE("trace: names that could not be written are written with the next run") {
+  std::vector<std::string> warnings;
+  ApplicationHost host(ApplicationHost::options(1, warnings));
+  const TemporaryFolder folder;
+  const auto path = folder / "trace.json";
+  Session session(group(host), {.trace = path});
+  const NamedTensors inputs{{"x", Tensor::from({1.f, 2.f}, {2})}};
+  {
+    const FileSizeLimit full_disk(100);
+    session.run(inputs);
+    CHECK(warnings.size() == 1);
+  }
+  session.run(inputs);
+  const auto trace = nlohmann::json::parse(read_bytes(path));
+  CHECK(events_of(trace, "X") == nodes);
+  CHECK(events_of(trace, "M") == 2);
 }
 
 TEST_CASE("trace: a full disk loses the trace's events but not the run's results") {

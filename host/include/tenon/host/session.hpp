@@ -29,8 +29,9 @@ struct SessionOptions {
   /// reason and the copies.
   std::string device{};
   /// Path of a trace in Chrome's format, with a process for each device and a thread for each of
-  /// its streams; empty: no trace. Each run appends its steps and leaves a complete file. Tracing
-  /// waits for each step, which slows down runs.
+  /// its streams; empty: no trace. Each run that succeeds appends its steps, after those of the
+  /// last run that failed before it, and leaves a complete file. Tracing waits for each step, which
+  /// slows down runs.
   std::filesystem::path trace{};
   /// Measure each node for times(). As with a trace, each step is waited for, which slows down
   /// runs.
