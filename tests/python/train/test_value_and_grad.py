@@ -107,6 +107,33 @@ def test_gradients_of_gradients():
     assert tenon.grad(tenon.grad(tenon.grad(lambda x: x * x * x)))(5.0) == 6
 
 
+# The inner gradient, of sum(a * b) by `a`, is b, whatever else `a` and `b` have in common.
+@pytest.mark.parametrize(
+    ("outer", "slope"),
+    [
+        (lambda inner, x: inner(x, x), 1),
+        (lambda inner, x: inner(x, x * 2.0), 2),
+        (lambda inner, x: inner(x * 2.0, x), 1),
+        (lambda inner, x: tenon.grad(lambda a: ops.sum(a * x))(x), 1),
+        (lambda inner, x: tenon.grad(lambda a, b: ops.sum(a * b), (0, 1))(x, x)[1], 1),
+        (lambda inner, x: tenon.grad(lambda d: ops.sum(d["a"] * d["b"]))({"a": x, "b": x})["b"], 1),
+    ],
+)
+def test_inner_gradients_are_partial(outer, slope):
+    inner = tenon.grad(lambda a, b: ops.sum(a * b))
+    x = numbers(3)
+    value, dx = tenon.value_and_grad(lambda x: ops.sum(outer(inner, x)))(x)
+    np.testing.assert_allclose(value, slope * x.sum(), rtol=1e-12)
+    np.testing.assert_allclose(dx, np.full(3, float(slope)), rtol=1e-12)
+
+
+def test_inner_gradients_in_a_graph_are_partial():
+    graph = tenon.Graph()
+    x = graph.input("x", "float32", (None,))
+    graph.output("y", tenon.grad(lambda a, b: ops.sum(a * b))(x, x))
+    assert tenon.Session(graph).run({"x": np.float32([1, 2])}).y.tolist() == [1, 2]
+
+
 def test_it_is_traced_once_for_dtypes_and_numbers_of_dimensions():
     traced = []
 

@@ -359,11 +359,21 @@ class _Differentiated:
         return value, more
 
     def _on_values(self, call: _Call) -> Any:
-        """Inside another trace or a graph: adds the nodes to that graph."""
+        """Inside another trace or a graph: adds the nodes to that graph.
+
+        Each argument to differentiate by becomes a value of its own. The same value may be another
+        argument, too, or be what another one is computed from, and none of that counts.
+        """
         graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
+        cast = graph.ops["tenon.cast"]
+
+        def separate(leaf: Any) -> Value:
+            if not isinstance(leaf, Value):
+                return graph.constant(leaf)
+            return cast(leaf, dtype=leaf.dtype) if leaf.dtype in FLOATING else leaf
+
         values = [
-            leaf if isinstance(leaf, Value) or index not in call.wrt else graph.constant(leaf)
-            for index, leaf in enumerate(call.leaves)
+            separate(leaf) if index in call.wrt else leaf for index, leaf in enumerate(call.leaves)
         ]
         value, more, gradients = self._differentiate(call, values)
         return self._result(value, more, call.gradients(self._argnums, gradients))
