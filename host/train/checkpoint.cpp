@@ -13,7 +13,6 @@
 #include "run/impl_access.hpp"
 #include "run/shared_values.hpp"
 #include "run/warnings.hpp"
-#include "tensor/add_elements.hpp"
 
 namespace tenon {
 namespace {
@@ -22,13 +21,13 @@ namespace {
   throw Failure(FailureKind::file, fmt::format("{}: cannot resume: {}", path.string(), what));
 }
 
-void copy(const Tensor& from, const Tensor& to, const std::string& name,
-          const std::filesystem::path& path) {
+RestoredTensor checked(const Tensor& from, const Tensor& to, const std::string& name,
+                       const std::filesystem::path& path) {
   if (from.dtype() != to.dtype() || from.shape() != to.shape())
     refuse(path, fmt::format("{} is {} {} in the checkpoint, but {} {} in this training", name,
                              name_of(from.dtype()), to_string(from.shape()), name_of(to.dtype()),
                              to_string(to.shape())));
-  copy_elements(from, to);
+  return {from, to};
 }
 
 std::string parameters_text(const Attributes& parameters) {
@@ -168,17 +167,24 @@ void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std
   }
 }
 
-void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to,
-                   const std::filesystem::path& path) {
-  const auto& model = model_of(checkpoint);
-  const auto found = model.value_names.find(model.strings.find(name));
-  if (found == none || model.values[found].tensor == none)
-    refuse(path, fmt::format("it has no '{}'", name));
-  copy(model.tensors[model.values[found].tensor], to, fmt::format("'{}'", name), path);
+void find_values(const Graph& checkpoint, const Graph& forward, const std::filesystem::path& path,
+                 std::vector<RestoredTensor>& restored) {
+  const auto& there = model_of(checkpoint);
+  const auto& here = model_of(forward);
+  for (const auto& value : here.values) {
+    if (value.role != Role::variable && value.role != Role::state) continue;
+    const std::string name(here.strings[value.name]);
+    const auto stored = there.value_names.find(there.strings.find(name));
+    if (stored == none || there.values[stored].tensor == none)
+      refuse(path, fmt::format("it has no '{}'", name));
+    restored.push_back(checked(there.tensors[there.values[stored].tensor],
+                               here.tensors[value.tensor], fmt::format("'{}'", name), path));
+  }
 }
 
-void restore_slots(const Graph& checkpoint, const Session& update,
-                   const std::vector<TrainedVariable>& trained, const std::filesystem::path& path) {
+void find_slots(const Graph& checkpoint, const Session& update,
+                const std::vector<TrainedVariable>& trained, const std::filesystem::path& path,
+                std::vector<RestoredTensor>& restored) {
   const auto& model = model_of(checkpoint);
   const auto& slots = model.training->slots;
   const auto& added = find_optimizer(checkpoint.host(), model.training->optimizer)->added_states;
@@ -195,8 +201,8 @@ void restore_slots(const Graph& checkpoint, const Session& update,
       if (found == slots.end() && came_since) continue;  // keeps its initial values
       if (found == slots.end())
         refuse(path, fmt::format("it has no '{}' for '{}'", name, one.variable));
-      copy(model.tensors[found->tensor], SharedValues(update).tensor(state),
-           fmt::format("'{}' of '{}'", name, one.variable), path);
+      restored.push_back(checked(model.tensors[found->tensor], SharedValues(update).tensor(state),
+                                 fmt::format("'{}' of '{}'", name, one.variable), path));
       ++used;
     }
   if (used != slots.size())

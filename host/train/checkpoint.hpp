@@ -36,14 +36,20 @@ void check_record(const Graph& checkpoint, const Graph& forward, const Graph& up
 void warn_of_changes(const Graph& checkpoint, const TrainerOptions& options, std::int64_t examples,
                      const std::filesystem::path& path);
 
-/// Copies the elements of the variable or state of the same name. Throws Failure (file) if its type
-/// differs.
-void restore_value(const Graph& checkpoint, const std::string& name, const Tensor& to,
-                   const std::filesystem::path& path);
+/// A tensor of the checkpoint, and the tensor of this training that gets its elements.
+struct RestoredTensor {
+  Tensor from, to;
+};
 
-/// Copies all slots into the states of the optimizers' nodes. Throws Failure (file) if one is
-/// missing or does not fit.
-void restore_slots(const Graph& checkpoint, const Session& update,
-                   const std::vector<TrainedVariable>& trained, const std::filesystem::path& path);
+/// Adds the variables and states of `forward` to `restored`. Throws Failure (file) if the
+/// checkpoint lacks one or its type differs.
+void find_values(const Graph& checkpoint, const Graph& forward, const std::filesystem::path& path,
+                 std::vector<RestoredTensor>& restored);
+
+/// Adds the states of the optimizers' nodes to `restored`. Throws Failure (file) if the checkpoint
+/// lacks one, has others, or a type differs.
+void find_slots(const Graph& checkpoint, const Session& update,
+                const std::vector<TrainedVariable>& trained, const std::filesystem::path& path,
+                std::vector<RestoredTensor>& restored);
 
 }  // namespace tenon

@@ -16,6 +16,7 @@
 #include "run/impl_access.hpp"
 #include "run/one_thread.hpp"
 #include "run/shared_values.hpp"
+#include "tensor/add_elements.hpp"
 #include "tensor/finite.hpp"
 #include "train/batches.hpp"
 #include "train/checkpoint.hpp"
@@ -289,12 +290,10 @@ struct Trainer::Impl {
           FailureKind::file,
           fmt::format("{}: cannot resume: it stopped after {} of an epoch, but the data has {}",
                       path.string(), counted(record.data_position, "example"), batches.examples()));
-    const auto& model = model_of(forward);
-    for (const auto& value : model.values)
-      if (value.role == Role::variable || value.role == Role::state)
-        restore_value(checkpoint, std::string(model.strings[value.name]),
-                      model.tensors[value.tensor], path);
-    restore_slots(checkpoint, update, gradient_graph.trained, path);
+    std::vector<RestoredTensor> restored;  // all are checked before the first one is copied
+    find_values(checkpoint, forward, path, restored);
+    find_slots(checkpoint, update, gradient_graph.trained, path, restored);
+    for (const auto& [from, to] : restored) copy_elements(from, to);
     BackingFiles(model_of(checkpoint).tensors).require_unchanged();
     step = record.step;
     epoch = record.epoch;

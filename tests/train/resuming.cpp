@@ -179,3 +179,42 @@ TEST_CASE("resuming: a checkpoint that does not match is refused with the differ
   CHECK(with(mlp_json, 200, [](auto&) {}).message.find("it has no training state") !=
         std::string::npos);
 }
+
+TEST_CASE("resuming: a checkpoint that is refused changes nothing") {
+  const TemporaryFolder folder;
+  const auto path = folder / "c.tenon";
+  DigitsHost digits_host;
+  const auto make = [&](std::int64_t width) {
+    Graph graph(digits_host.host);
+    const auto x = graph.input("x", f32, {-1, 1});
+    const auto first = graph.add("mul", {x, graph.variable("a", Tensor::from({2.F}, {1}))});
+    const auto other = graph.variable("b", Tensor::zeros(f32, {width}));
+    graph.output("loss", graph.add("mean", {graph.add("add", {first, other})}));
+    TrainerOptions options;
+    options.loss = "loss";
+    return Trainer(graph, {{"x", Tensor::from({1.F, 2.F}, {2, 1})}}, options);
+  };
+  auto trainer = make(1);
+  for (int i = 0; i < 3; ++i) trainer.step();
+  trainer.save_checkpoint(path);
+
+  SUBCASE("the second variable has another shape") {
+    auto other = make(2);
+    other.step();
+    const auto before = values_of(other.graph());
+    CHECK(failure_of([&] { other.resume(path); }).message.find("'b' is float32 [1]") !=
+          std::string::npos);
+    CHECK(same_values(values_of(other.graph()), before));
+    CHECK(other.steps() == 1);
+  }
+  SUBCASE("it lacks a state of the optimizer") {
+    auto checkpoint = Graph::load(digits_host.host, path);
+    impl_of(checkpoint).edit().model.training->slots.pop_back();
+    checkpoint.save(path);
+    auto other = make(1), undisturbed = make(1);
+    other.step(), undisturbed.step();
+    CHECK(failure_of([&] { other.resume(path); }).message.find("it has no ") != std::string::npos);
+    other.step(), undisturbed.step();
+    CHECK(same_values(values_of(other.graph()), values_of(undisturbed.graph())));
+  }
+}

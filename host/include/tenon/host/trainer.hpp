@@ -101,10 +101,8 @@ class TENON_API Trainer {
   Trainer& operator=(Trainer&&) noexcept;
 
   /// Performs one update of the variables. Throws Failure (failed) if the loss or a gradient is NaN
-  /// or infinite, with the node that produced it first. After this, and after any failure before
-  /// the update begins, variables and states have their values from before the step, so that they
-  /// can be saved. If the update itself fails, some variables may be new and others not:
-  /// save_checkpoint() and graph() then refuse.
+  /// or infinite, with the node that produced it first. After any failure, variables and states
+  /// have their values from before the step, and the next step may be taken.
   StepReport step();
 
   /// Like step(), with a batch of your own of any number of examples: a tensor for each input, as
@@ -143,7 +141,8 @@ class TENON_API Trainer {
   void save_checkpoint(const std::filesystem::path& path) const;
   /// Continues from a checkpoint. Throws Failure: (file) if it has no training state or belongs to
   /// another graph or other data, (usage) if its seed, optimizer or the optimizer's parameters
-  /// differ. Warns about each other option that differs.
+  /// differ. A checkpoint that is refused changes nothing. Warns about each other option that
+  /// differs.
   void resume(const std::filesystem::path& path);
 
  private:
