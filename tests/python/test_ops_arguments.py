@@ -219,6 +219,15 @@ def test_training():
     assert set(np.unique(kept)) == {0.0, 2.0} and 0.4 < (kept == 0).mean() < 0.6
 
 
+def test_training_calls_accept_what_others_accept():
+    two = np.float32([1, 2])
+    for training in (False, True):
+        made = ops.broadcast_to(two, np.array([3, 2]), training=training)
+        assert np.array_equal(made, np.tile(two, (3, 1)))
+        made = ops.tile(two, np.array([2]), training=training)
+        assert np.array_equal(made, np.tile(two, 2))
+
+
 def test_operators_with_states():
     x = np.random.default_rng(1).normal(size=(64, 3)).astype("float32")
     ones, zeros = np.ones(3, "float32"), np.zeros(3, "float32")

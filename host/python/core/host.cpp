@@ -50,34 +50,13 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
   return {without_gil([&] { return std::make_shared<Host>(std::move(options)); }), isolated};
 }
 
-std::vector<Tensor> call_in_training(Host& host, const std::string& op,
-                                     const std::vector<Tensor>& inputs,
-                                     const Attributes& attributes) {
-  std::vector<Argument> arguments;
-  std::string device;
-  for (const auto& tensor : inputs) {
-    arguments.push_back(Argument::like(tensor));
-    if (tensor) device = tensor.device();
-  }
-  auto call = host.prepare(op, arguments, attributes, {.device = device, .training = true});
-  std::vector<Tensor> whole = inputs, made(call.outputs().size()), visible;
-  whole.resize(call.inputs().size());
-  call.forward(whole, made);
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (!call.outputs()[i].hidden) visible.push_back(std::move(made[i]));
-  return visible;
-}
-
 std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs,
                              nb::dict attributes, bool training) {
   const auto host = self.use();
   const auto tensors = tensors_from(std::move(inputs));
   const auto found = without_gil([&] { return host->catalog().find(op); });
   const auto values = attributes_from(found ? &found->info : nullptr, std::move(attributes));
-  return without_gil([&] {
-    return training ? call_in_training(*host, op, tensors, values)
-                    : host->call_all(op, tensors, values);
-  });
+  return without_gil([&] { return host->call_all(op, tensors, values, training); });
 }
 
 }  // namespace

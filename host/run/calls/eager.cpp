@@ -15,12 +15,14 @@
 namespace tenon {
 namespace {
 
-/// A cache key of an operator, its parameters and the types of its inputs. Short keys need no heap
-/// allocation.
+/// A cache key of an operator, its parameters, the types of its inputs and the mode. Short keys
+/// need no heap allocation.
 class CallKey {
  public:
-  CallKey(std::string_view op, std::span<const Tensor> inputs, const Attributes& attributes) {
+  CallKey(std::string_view op, std::span<const Tensor> inputs, const Attributes& attributes,
+          bool training) {
     add(op.data(), op.size());
+    add_plain(training);
     add_plain(std::uint32_t(inputs.size()));
     for (const auto& tensor : inputs) add(tensor);
     for (const auto& [name, value] : attributes) {
@@ -187,9 +189,9 @@ constexpr std::int64_t max_idle_bytes = 1 << 20;  // memory that one cached idle
 /// Runs the operator and passes its outputs, including hidden ones, to `use`.
 template <class Use>
 void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor>& arguments,
-                 const Attributes& attributes, Use&& use) {
+                 const Attributes& attributes, bool training, Use&& use) {
   auto& cache = *host.calls;
-  const CallKey key(op, arguments, attributes);
+  const CallKey key(op, arguments, attributes, training);
   const auto hash = std::hash<std::string_view>()(key.text());
   auto lease = cache.take(host.version(), hash,
                           [&](const EagerCall& each) { return each.key == key.text(); });
@@ -202,7 +204,7 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
       auto& device = common_device(*loaded->info, arguments);
       std::vector<Tensor> copies;
       lease = cache.make(version, hash, key.text(), host, nullptr, *loaded, attributes, device,
-                         types_of(*loaded->info, arguments, copies), false);
+                         types_of(*loaded->info, arguments, copies), training);
     }
     auto& call = lease->call;
     const std::span all(arguments);
@@ -236,8 +238,13 @@ void run_eagerly(Host::Impl& host, std::string_view op, const std::vector<Tensor
 
 std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs,
                                    const Attributes& attributes) {
+  return call_all(op, inputs, attributes, false);
+}
+
+std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor>& inputs,
+                                   const Attributes& attributes, bool training) {
   std::vector<Tensor> visible;
-  run_eagerly(*impl_, op, inputs, attributes,
+  run_eagerly(*impl_, op, inputs, attributes, training,
               [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
                 for (std::size_t i = 0; i < made.size(); ++i)
                   if (!outputs[i].hidden) visible.push_back(std::move(made[i]));
@@ -248,7 +255,7 @@ std::vector<Tensor> Host::call_all(std::string_view op, const std::vector<Tensor
 Tensor Host::call(std::string_view op, const std::vector<Tensor>& inputs,
                   const Attributes& attributes) {
   Tensor found;
-  run_eagerly(*impl_, op, inputs, attributes,
+  run_eagerly(*impl_, op, inputs, attributes, false,
               [&](const std::vector<Argument>& outputs, std::span<Tensor> made) {
                 for (std::size_t i = 0; i < made.size() && !found; ++i)
                   if (!outputs[i].hidden) found = std::move(made[i]);

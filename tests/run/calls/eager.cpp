@@ -176,6 +176,18 @@ TEST_CASE("eager: infer() reads the elements of strided inputs") {
   }
 }
 
+TEST_CASE("eager: calls in training mode are prepared apart from others") {
+  ApplicationHost host;
+  const auto x = vector_of({5});
+  for (int i = 0; i < 2; ++i) {
+    CHECK(same_bits(host.call_all("counter", {x}, {}, true)[0], vector_of({6})));
+    CHECK(same_bits(host.call_all("counter", {x}, {}, false)[0], x));
+  }
+  const auto calls = vector_of({2});
+  CHECK(same_bits(host.call_all("counter", {x, calls}, {}, true)[0], vector_of({8})));
+  CHECK(same_bits(calls, vector_of({3})));
+}
+
 TEST_CASE("eager: an unknown operator suggests similar names") {
   ApplicationHost host;
   const auto failure =

@@ -106,6 +106,9 @@ class TENON_API Host {
   /// Like call(), but returns all outputs that are not hidden.
   std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs,
                                const Attributes& attributes = {});
+  /// Like call_all(), and with `training` as part of a training run: dropout drops.
+  std::vector<Tensor> call_all(std::string_view op, const std::vector<Tensor>& inputs,
+                               const Attributes& attributes, bool training);
 
   /// Prepares calls with inputs of these types (Argument::like returns a tensor's). Each call then
   /// costs little more than its kernel.
