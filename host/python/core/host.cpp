@@ -53,8 +53,10 @@ HostHandle make_host(int threads, std::uint64_t seed, bool trust_writable, bool 
 std::vector<Tensor> call_all(const HostHandle& self, const std::string& op, nb::list inputs,
                              nb::dict attributes, bool training) {
   const auto host = self.use();
-  const auto tensors = tensors_from(std::move(inputs));
+  auto tensors = tensors_from(std::move(inputs));
   const auto found = without_gil([&] { return host->catalog().find(op); });
+  // The last tensors of a variadic operator are its states; empty ones are new for each call.
+  if (found && found->info.variadic()) tensors.resize(tensors.size() + found->info.states.size());
   const auto values = attributes_from(found ? &found->info : nullptr, std::move(attributes));
   return without_gil([&] { return host->call_all(op, tensors, values, training); });
 }

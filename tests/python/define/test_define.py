@@ -371,6 +371,31 @@ def test_states_change_in_training_and_persist():
     assert [session.run({"x": x}).y[0] for _ in range(3)] == [11, 12, 13]
 
 
+def test_a_call_takes_no_array_of_a_variadic_input_as_a_state():
+    @tenon.operator
+    class CountedSum:
+        """A sum, plus how often it ran."""
+
+        def describe(op):
+            op.input("xs").variadic()
+            op.output("y")
+            op.state("calls", "so far")
+
+        def infer(self, io):
+            io.set_output("y", io.shape(0))
+            io.set_state("calls", (1,))
+
+        def forward(self, call):
+            if call.training:
+                call.calls += 1
+            call.y = sum(call.xs) + call.calls
+
+    arrays = [np.float32([number]) for number in (1, 2, 4)]
+    for training in (False, True, False, True):
+        assert ops.counted_sum(*arrays, training=training) == 7 + training
+    assert arrays == [1, 2, 4]
+
+
 def test_the_arrays_of_a_call_have_the_shapes_of_its_run():
     seen = []
 

@@ -99,8 +99,9 @@ class TENON_API Host {
   /// Runs an operator eagerly and returns its first output. op: a name or alias, full or short
   /// (Catalog::find). All tensors must be on one device for which the operator has a kernel; the
   /// results are on that device. Tensors may have any storage; empty tensors stand for omitted
-  /// optional inputs. Checks of sparse indices, and conversions of storage or strides for which a
-  /// GPU has no kernel, go through the CPU. Throws Failure.
+  /// optional inputs. States may follow the inputs and are changed in place; empty ones are new for
+  /// this call. Those of a variadic operator must follow. Checks of sparse indices, and conversions
+  /// of storage or strides for which a GPU has no kernel, go through the CPU. Throws Failure.
   Tensor call(std::string_view op, const std::vector<Tensor>& inputs,
               const Attributes& attributes = {});
   /// Like call(), but returns all outputs that are not hidden.
