@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # package.sh BUILD: installs the build into a separate folder, moves that folder, and builds the
-# scaffold of `tenon new` against it and against the build tree, then a plugin with pkg-config.
+# scaffold of `tenon new` against it, then a plugin with pkg-config. scaffolds.sh builds against the
+# build tree, except in builds with sanitizers, where this script does.
 # Manual, completions, documents, examples, licence and schema are in their places, and the
 # installed program finds the installed plugins.
 set -euo pipefail
@@ -16,10 +17,12 @@ mv "$work/first" "$work/usr"
 cd "$work"
 "$work/usr/bin/tenon" new my_operator
 cd "$work/my_operator"
-for package in "-DCMAKE_PREFIX_PATH=$work/usr" "-DTenon_DIR=$build/cmake"; do
+packages=("-DCMAKE_PREFIX_PATH=$work/usr")
+[[ -z $sanitized ]] || packages+=("-DTenon_DIR=$build/cmake")
+for package in "${packages[@]}"; do
   echo "== $package"
   rm -rf build
-  cmake -B build "$package" >/dev/null
+  cmake -B build "$package" -DCMAKE_BUILD_TYPE=Debug >/dev/null
   cmake --build build
   ctest --test-dir build --output-on-failure
 done
