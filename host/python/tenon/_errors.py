@@ -53,6 +53,12 @@ class MissingAttribute(UsageError, AttributeError):
     """
 
 
+class MixedGraphs(UsageError):
+    """Values of several graphs where those of one are needed. `graphs`: all of them."""
+
+    graphs: tuple[Any, ...] = ()
+
+
 class ExecutionError(Error, RuntimeError):
     """The work failed: a kernel, a shape known only at run time, or memory."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
+import operator
 import reprlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from .. import _core
 from .._arrays.dtypes import FLOATING
 from .._arrays.kinds import Kind, kind_of, kind_of_one
 from .._call_cache import CallCache, exact
-from .._errors import UsageError
+from .._errors import MixedGraphs, UsageError
 from .graph import Graph, Value
 
 
 def value_and_grad(
     function: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: SupportsIndex | Sequence[SupportsIndex] = 0,
     *,
     has_aux: bool = False,
     training: bool = False,
@@ -46,7 +46,8 @@ def value_and_grad(
     into a graph, which computes all further calls. While tracing, its arguments are tenon.Value
     objects whose sizes are None; if it needs sizes, it is traced for each combination of shapes.
     Arrays that it takes from elsewhere are constants from the first call. Gradients of gradients
-    are supported.
+    are supported: inside of another trace or a graph, a call with values of a graph, or of a
+    function that reads some, adds to that graph and returns its values.
 
     Raises UsageError for functions that cannot be differentiated. Threads: any number concurrently.
     """
@@ -57,7 +58,7 @@ def value_and_grad(
 
 def grad(
     function: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: SupportsIndex | Sequence[SupportsIndex] = 0,
     *,
     has_aux: bool = False,
     training: bool = False,
@@ -68,6 +69,21 @@ def grad(
     return _Differentiated(
         function, argnums, has_aux, False, dict(training=training, seed=seed, device=device)
     )
+
+
+def _positions(argnums: SupportsIndex | Sequence[SupportsIndex]) -> tuple[tuple[int, ...], bool]:
+    """The positions, and whether there is one that is not in a sequence."""
+    try:
+        return (operator.index(argnums),), True  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    try:
+        return tuple(operator.index(each) for each in argnums), False  # type: ignore[union-attr]
+    except TypeError:
+        raise TypeError(
+            f"argnums is {reprlib.repr(argnums)}, but must be the position of an argument or a "
+            "sequence of positions"
+        ) from None
 
 
 class _Leaf:
@@ -189,6 +205,13 @@ class _Trace:
             return _core.Session(self._graph, **self._options)
 
 
+class _ReadsGraph(Exception):
+    """The function reads values of another graph, such as those of a trace around it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+
 def _as_dense(gradient: Any) -> Any:
     return gradient if gradient.storage == "dense" else gradient.to_storage("dense")
 
@@ -197,13 +220,12 @@ class _Differentiated:
     def __init__(
         self,
         function: Callable[..., Any],
-        argnums: int | Sequence[int],
+        argnums: SupportsIndex | Sequence[SupportsIndex],
         has_aux: bool,
         value: bool,
         options: dict[str, Any],
     ) -> None:
-        self._single = not isinstance(argnums, Sequence)
-        self._argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self._argnums, self._single = _positions(argnums)
         self._function, self._has_aux, self._value, self._options = (
             function,
             has_aux,
@@ -229,13 +251,18 @@ class _Differentiated:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         call = _Call(self._name, self._argnums, arguments, named)
         if any(isinstance(leaf, Value) for leaf in call.leaves):
-            return self._on_values(call)
+            return self._on_values(
+                call, next(leaf.graph for leaf in call.leaves if isinstance(leaf, Value))
+            )
         kinds = [kind_of_one(leaf) for leaf in call.leaves]
         tensors = [
             kind.to_tensor(leaf) for kind, leaf in zip(kinds, call.leaves) if kind is not None
         ]
         host = _core.default_host()
-        trace = self._trace(host, call, tensors)
+        try:
+            trace = self._trace(host, call, tensors)
+        except _ReadsGraph as error:
+            return self._on_values(call, error.graph)
         inputs = {f"argument_{index}": tensor for index, tensor in enumerate(tensors)}
         # Sessions belong to a trace: the host may have got other operators since.
         with self._sessions.lease(host, trace, trace.session) as session:
@@ -282,11 +309,14 @@ class _Differentiated:
     def _without_sizes(
         self, host: _core.Host, call: _Call, tensors: list[Any]
     ) -> _Trace | Literal["needs sizes"]:
-        with contextlib.suppress(Exception):  # anything that the function raises for a size of None
+        try:
             return self._traced(
                 host, call, tensors, [(None,) * len(tensor.shape) for tensor in tensors]
             )
-        return "needs sizes"
+        except _ReadsGraph:
+            raise
+        except Exception:  # anything that the function raises for a size of None
+            return "needs sizes"
 
     def _traced(
         self, host: _core.Host, call: _Call, tensors: list[Any], shapes: Sequence[Any]
@@ -296,7 +326,16 @@ class _Differentiated:
             graph.input(f"argument_{index}", tensor.dtype_name, shape)
             for index, (tensor, shape) in enumerate(zip(tensors, shapes))
         ]
-        value, more, gradients = self._differentiate(call, values)
+        leaves: list[Any] = []
+        try:
+            value, more, gradients = self._differentiate(call, values)
+            form = flatten(more, leaves)
+            self._require_own(graph, leaves)
+        except MixedGraphs as error:
+            others = [each for each in error.graphs if each is not graph]
+            if len(others) == len(error.graphs):
+                raise
+            raise _ReadsGraph(others[0]) from error
         for variable in graph.variables:
             raise UsageError(
                 f"{self._name}() creates the variable '{variable}', which no call can train",
@@ -306,8 +345,6 @@ class _Differentiated:
             graph.output("value", value)
         for leaf, gradient in zip(call.wrt, gradients):
             graph.output(f"gradient_{leaf}", gradient)
-        leaves: list[Any] = []
-        form = flatten(more, leaves)
         for index, leaf in enumerate(leaves):
             graph.output(f"more_{index}", leaf if isinstance(leaf, Value) else graph.constant(leaf))
         return _Trace(graph, (form, len(leaves)), self._options)
@@ -323,8 +360,7 @@ class _Differentiated:
         returned = call.apply(self._function, values)
         value, more = self._split(returned)
         graph = values[call.wrt[0]].graph
-        if value.graph is not graph:
-            raise UsageError(f"{self._name}() returned a value of another graph")
+        self._require_own(graph, [value])
         if value.shape != () or value.dtype not in FLOATING:
             raise UsageError(
                 f"{self._name}() returned {value!r}, but only one floating number has a gradient",
@@ -342,6 +378,13 @@ class _Differentiated:
             ],
         )
 
+    def _require_own(self, graph: Graph, returned: Sequence[Any]) -> None:
+        for value in returned:
+            if isinstance(value, Value) and value.graph is not graph:
+                error = MixedGraphs(f"{self._name}() returned a value of another graph")
+                error.graphs = graph, value.graph
+                raise error
+
     def _split(self, returned: Any) -> tuple[Value, Any]:
         value, more = returned, None
         if self._has_aux:
@@ -358,13 +401,12 @@ class _Differentiated:
             )
         return value, more
 
-    def _on_values(self, call: _Call) -> Any:
+    def _on_values(self, call: _Call, graph: Graph) -> Any:
         """Inside another trace or a graph: adds the nodes to that graph.
 
         Each argument to differentiate by becomes a value of its own. The same value may be another
         argument, too, or be what another one is computed from, and none of that counts.
         """
-        graph = next(leaf for leaf in call.leaves if isinstance(leaf, Value)).graph
         cast = graph.ops["tenon.cast"]
 
         def separate(leaf: Any) -> Value:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._arrays.kinds import NUMBERS, kind_of_one, to_tensor, weak_input
-from .._errors import UsageError
+from .._errors import MixedGraphs
 from .._operators.arguments import Arguments, pack, sort
 from .._operators.manifest import OperatorInfo, info_of
 from .._operators.namespaces import Operators, find, lookup
@@ -63,7 +63,9 @@ def add_node(
     values = [value for value in arguments.inputs if isinstance(value, Value)]
     graph = graph or values[0].graph
     if any(value.graph is not graph for value in values):
-        raise UsageError(f"[{info.name}] inputs are values of different graphs")
+        error = MixedGraphs(f"[{info.name}] inputs are values of different graphs")
+        error.graphs = (graph, *(value.graph for value in values))
+        raise error
     dtype = next(
         (
             value.dtype
