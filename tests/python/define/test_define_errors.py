@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from types import FrameType, FunctionType, ModuleType, SimpleNamespace
+
 import numpy as np
 import pytest
 import tenon
@@ -143,6 +146,109 @@ def test_stored_arrays_have_memory_of_their_own_after_the_error():
         trace = trace.tb_next
     np.testing.assert_array_equal(trace.tb_frame.f_locals["local"], X[1:])
     np.testing.assert_array_equal(trace.tb_frame.f_locals["call"].x, X)
+
+
+KEPT = []
+
+
+def in_locals(call):
+    whole, part, transposed = call.x, call.x[1:], call.x.T
+    raise ValueError([part.shape, transposed.shape, whole.shape])
+
+
+def in_containers(call):
+    parts = [{"part": (call.x[1:],)}, call.x]
+    raise ValueError(len(parts))
+
+
+def in_a_closure(call):
+    part = call.x[1:]
+
+    def fails():
+        raise ValueError(part.shape)
+
+    fails()
+
+
+def in_nothing(call):
+    raise ValueError(call.x[1:].shape)
+
+
+def in_a_list_elsewhere(call):
+    part = call.x[1:]
+    KEPT.append(call.x[1:])
+    raise ValueError(part.shape)
+
+
+def in_an_object(call):
+    holder = SimpleNamespace(part=call.x[1:])
+    raise ValueError(holder.part.shape)
+
+
+def in_the_error(call):
+    raise ValueError(call.x[1:])
+
+
+def in_an_error_before(call):
+    try:
+        in_locals(call)
+    except ValueError:
+        raise TypeError from None
+
+
+def arrays_of(error):
+    """The arrays that an error and what is kept refer to, by any path."""
+    found, holders, seen = [], [error, KEPT], set()
+    while holders:
+        holder = holders.pop()
+        if id(holder) in seen or isinstance(holder, ModuleType | FunctionType | type):
+            continue
+        seen.add(id(holder))
+        if isinstance(holder, np.ndarray):
+            found.append(holder)
+        elif isinstance(holder, FrameType):
+            holders += holder.f_locals.values()
+        else:
+            holders += gc.get_referents(holder)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("work", "searched"),
+    [
+        (in_nothing, False),
+        (in_locals, False),
+        (in_containers, False),
+        (in_a_closure, False),
+        (in_a_list_elsewhere, True),
+        (in_an_object, True),
+        (in_the_error, True),
+        (in_an_error_before, True),
+    ],
+)
+def test_whatever_refers_to_the_arrays_of_a_failed_call(work, searched, monkeypatch):
+    """Arrays have memory of their own. All objects are searched only if the frames of the error do
+    not have every reference.
+    """
+    KEPT.clear()
+    searches, objects = [], gc.get_objects
+
+    def get_objects():
+        searches.append(True)
+        return objects()
+
+    failing(lambda self, call: work(call))
+    x = X.copy()
+    with monkeypatch.context() as patch, pytest.raises(tenon.ExecutionError) as caught:
+        patch.setattr(gc, "get_objects", get_objects)
+        ops.failing(x)
+    x[...] = -99
+    found = arrays_of(caught.value.__cause__)
+    assert len(found) >= 2
+    for each in found:
+        expected = {(3, 4): X, (2, 4): X[1:], (4, 3): X.T}[each.shape]
+        assert (each == expected).all() or not each.any()  # call.y
+    assert bool(searches) == searched
 
 
 def test_an_array_that_only_a_reference_cycle_has_is_not_an_error():

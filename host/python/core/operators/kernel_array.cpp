@@ -79,10 +79,9 @@ PyObject* KernelArray::show(const tenon_tensor& tensor, bool writable) {
   return array_;
 }
 
-bool KernelArray::is_referenced(int owners) const {
+std::uint32_t KernelArray::references() const {
   // Since Python 3.14 the upper half of the field contains flags.
-  return array_ != nullptr &&
-         static_cast<std::uint32_t>(Py_REFCNT(array_)) > static_cast<std::uint32_t>(owners);
+  return array_ == nullptr ? 0 : static_cast<std::uint32_t>(Py_REFCNT(array_)) - 1;
 }
 
 void KernelArray::detach(nb::list derived) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <tenon/abi.h>
 
+#include <cstdint>
+
 #include "python/core/interpreter.hpp"
 
 namespace tenon::python {
@@ -26,9 +28,8 @@ class KernelArray {
   /// the address changed.
   PyObject* show(const tenon_tensor& tensor, bool writable);
   PyObject* shown() const { return array_; }
-  /// Whether anything but `owners` references the array, or another array that begins in its
-  /// memory.
-  bool is_referenced(int owners) const;
+  /// The number of references to the array by others, including arrays that begin in its memory.
+  std::uint32_t references() const;
   /// Gives the array, which is still referenced, memory of its own with the same elements; the same
   /// for `derived`, the arrays that share its memory. This object is empty afterwards.
   void detach(nb::list derived);

@@ -141,7 +141,7 @@ void PythonCall::hide_lists() {
 const PythonCall::Slot* PythonCall::referenced_slot() const {
   for (const auto& slot : slots_)
     for (const auto& array : slot.arrays)
-      if (array.is_referenced(slot.is_list || slot.set != array.shown() ? 1 : 2)) return &slot;
+      if (array.references() > (slot.is_list || slot.set != array.shown() ? 0 : 1)) return &slot;
   return nullptr;
 }
 
@@ -156,7 +156,7 @@ void PythonCall::require_unreferenced() {
   const std::string function = backward_ ? "backward" : "forward";
   const std::string name =
       slot != nullptr ? nb::cast<std::string>(nb::str(slot->name.get())) : std::string();
-  detach_all();
+  detach_all(nb::none());
   if (slot == nullptr)
     throw Error(function + " keeps a reference to its call, which ends when " + function +
                 " returns");
@@ -165,21 +165,23 @@ void PythonCall::require_unreferenced() {
 }
 
 // Code that still references the arrays, such as a traceback, must not read the host's later
-// content of their memory.
-void PythonCall::detach_all() {
+// content of their memory. `trace`: of the error, or None.
+void PythonCall::detach_all(nb::handle trace) {
   call_ = SharedReference();
   std::vector<KernelArray*> referenced;
-  nb::list viewed;
+  nb::list viewed, references;
   for (auto& slot : slots_) {
     slot.set = nullptr;
     for (auto& array : slot.arrays) {
-      if (!array.is_referenced(1)) continue;
+      if (array.references() == 0) continue;
       referenced.push_back(&array);
+      references.append(array.references());
       viewed.append(nb::borrow(array.shown()));
     }
   }
   if (referenced.empty()) return;
-  const nb::object derived = nb::module_::import_("tenon._calls.views").attr("views_of")(viewed);
+  const nb::object derived =
+      nb::module_::import_("tenon._calls.views").attr("views_of")(viewed, references, trace);
   viewed.clear();
   for (std::size_t i = 0; i < referenced.size(); ++i) referenced[i]->detach(nb::list(derived[i]));
   for (auto& slot : slots_) slot.arrays.clear();
@@ -190,8 +192,12 @@ void PythonCall::run(nb::handle method, const tenon_call& call) {
     show(call);
     invoke(method);
     hide_lists();
+  } catch (const nb::python_error& error) {
+    const auto trace = error.traceback();
+    detach_all(trace.is_valid() ? nb::handle(trace) : nb::none());
+    throw;
   } catch (...) {
-    detach_all();
+    detach_all(nb::none());
     throw;
   }
   require_unreferenced();

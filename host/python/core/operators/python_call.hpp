@@ -47,7 +47,7 @@ class PythonCall {
   const Slot* referenced_slot() const;
   void hide_lists();
   void require_unreferenced();
-  void detach_all();
+  void detach_all(nb::handle trace);
 
   const PythonOperator* op_;
   const bool backward_;
