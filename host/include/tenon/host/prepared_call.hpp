@@ -57,9 +57,11 @@ class TENON_API PreparedCall {
 
   /// Runs the operator. `inputs`: one for each of inputs(), empty if it is not present. `outputs`:
   /// one for each of outputs(); an empty tensor is allocated, any other must be dense and
-  /// contiguous and is overwritten. `states`: one for each of states(), changed in place; if the
-  /// span is empty, new states for this call. Throws Failure: (usage) for tensors of other types,
-  /// (failed) with the kernel's message.
+  /// contiguous and is overwritten. Its memory must not overlap that of an input, a state or
+  /// another output, which a kernel may read after it has written: this is not checked, and results
+  /// are then undefined. `states`: one for each of states(), changed in place; if the span is
+  /// empty, new states for this call. Throws Failure: (usage) for tensors of other types, (failed)
+  /// with the kernel's message.
   void forward(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                std::span<const Tensor> states = {});
   /// Runs the operator and returns its first output that is not hidden. Throws Failure (usage) if
