@@ -215,6 +215,109 @@ def test_tasks_have_blocks_of_their_own(hosts):
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "timed out", "raises"])
+def test_a_task_that_ends_early_leaves_its_blocks(hosts, ends):
+    before, seen = tenon.default_host(), []
+
+    async def task(go):
+        try:
+            with hosts[0]:
+                try:
+                    with hosts[1]:
+                        go.set()
+                        if ends == "raises":
+                            raise ZeroDivisionError
+                        await asyncio.sleep(WAIT)
+                finally:
+                    seen.append(tenon.default_host())
+                    await asyncio.sleep(0)
+                    seen.append(tenon.default_host())
+        finally:
+            seen.append(tenon.default_host())
+
+    async def main():
+        go = asyncio.Event()
+        with hosts[2]:
+            running = asyncio.create_task(task(go))
+            await go.wait()
+            assert tenon.default_host() is hosts[2]
+            if ends == "cancelled":
+                running.cancel()
+            kind = {
+                "cancelled": asyncio.CancelledError,
+                "timed out": asyncio.TimeoutError,
+                "raises": ZeroDivisionError,
+            }[ends]
+            with pytest.raises(kind):
+                await asyncio.wait_for(running, 0.01 if ends == "timed out" else WAIT)
+            assert tenon.default_host() is hosts[2]
+        assert tenon.default_host() is before
+
+    asyncio.run(main())
+    assert seen == [hosts[0], hosts[0], hosts[2]]
+
+
+def test_tasks_whose_hosts_come_and_go():
+    """Blocks of tasks and of the threads that they wait for end in any order; each call is of the
+    host of its block, which closes right afterwards.
+    """
+    before = tenon.default_host()
+
+    def of(host):
+        assert tenon.default_host() is host
+        return ops.add(np.ones(3), 1.0)[0]
+
+    def nested(outer):
+        with tenon.Host(threads=1, search_defaults=False) as inner:
+            assert tenon.default_host() is inner
+        return of(outer)
+
+    async def task(number):
+        for turn in range(2):
+            host = tenon.Host(threads=1)
+            with host:
+                await asyncio.sleep(0.001 * ((number * 7 + turn * 3) % 5))
+                assert of(host) == 2
+                assert await asyncio.to_thread(nested, host) == 2
+                assert of(host) == 2
+            host.close()
+            assert tenon.default_host() is before
+
+    async def main():
+        await asyncio.gather(*map(task, range(4)))
+
+    asyncio.run(main())
+
+
+def test_a_thread_of_a_cancelled_task_is_in_its_block_until_that_ends(hosts):
+    before, begun, go, seen = tenon.default_host(), threading.Event(), threading.Event(), []
+
+    def work():
+        with hosts[1]:
+            seen.append(tenon.default_host())
+            begun.set()
+            go.wait(WAIT)
+            seen.append(tenon.default_host())
+        seen.append(tenon.default_host())
+
+    async def task():
+        with hosts[0]:
+            await asyncio.to_thread(work)
+
+    async def main():
+        running = asyncio.create_task(task())
+        await asyncio.get_running_loop().run_in_executor(None, begun.wait, WAIT)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert tenon.default_host() is before
+        hosts[0].close()
+        go.set()
+
+    asyncio.run(main())  # waits for the thread
+    assert seen == [hosts[1], hosts[1], before]
+
+
 def test_a_task_that_outlives_a_block_does_not_keep_its_host(hosts):
     """The context of the task holds on to the block that it began in."""
     before = tenon.default_host()
