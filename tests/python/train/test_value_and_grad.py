@@ -55,9 +55,7 @@ def test_finite_differences(place):
         w, x, b = [changed if at == place else array for at, array in enumerate(given)]
         return (np.tanh(x @ w + b) * np.exp(x @ w * 0.1)).sum()
 
-    np.testing.assert_allclose(
-        made, differences(of_one, given[place]), rtol=1e-6, atol=1e-7
-    )
+    np.testing.assert_allclose(made, differences(of_one, given[place]), rtol=1e-6, atol=1e-7)
 
 
 def test_several_arguments_in_the_order_that_is_asked_for():
@@ -90,9 +88,7 @@ def test_trees_of_arrays_come_back_as_they_are():
         h = np.tanh(numbers(2, 3) @ layers[0].weight + layers[0].bias)
         return np.tanh(h @ layers[1].weight + bias).sum()
 
-    np.testing.assert_allclose(
-        made[1].bias, differences(last_bias, layers[1].bias), rtol=1e-6
-    )
+    np.testing.assert_allclose(made[1].bias, differences(last_bias, layers[1].bias), rtol=1e-6)
 
 
 def test_more_than_the_value():
@@ -102,9 +98,7 @@ def test_more_than_the_value():
     assert value == 5 and more["text"] == "as it is"
     np.testing.assert_array_equal(more["twice"], [0, 2, 4])
     np.testing.assert_array_equal(dx, [0, 2, 4])
-    assert tenon.grad(lambda x: (ops.sum(x), x), has_aux=True)(np.ones(2))[
-        1
-    ].tolist() == [1, 1]
+    assert tenon.grad(lambda x: (ops.sum(x), x), has_aux=True)(np.ones(2))[1].tolist() == [1, 1]
 
 
 def test_gradients_of_gradients():
@@ -126,9 +120,7 @@ def test_gradients_of_gradients():
         (lambda inner, x: tenon.grad(lambda a: ops.sum(a * x))(x), 1),
         (lambda inner, x: tenon.grad(lambda a, b: ops.sum(a * b), (0, 1))(x, x)[1], 1),
         (
-            lambda inner, x: tenon.grad(lambda d: ops.sum(d["a"] * d["b"]))(
-                {"a": x, "b": x}
-            )["b"],
+            lambda inner, x: tenon.grad(lambda d: ops.sum(d["a"] * d["b"]))({"a": x, "b": x})["b"],
             1,
         ),
     ],
@@ -153,22 +145,13 @@ def test_inner_gradients_in_a_graph_are_partial():
     "outer",
     [
         lambda a, x: ops.sum(tenon.grad(lambda w: ops.sum(w * x * x))(a)),
-        lambda a, x: ops.sum(
-            tenon.grad(lambda w: ops.sum(x * x) + 0.0 * ops.sum(w))(a) + x * x
-        ),
+        lambda a, x: ops.sum(tenon.grad(lambda w: ops.sum(x * x) + 0.0 * ops.sum(w))(a) + x * x),
         lambda a, x: tenon.grad(lambda w: w * ops.sum(x * x))(2.0),
         lambda a, x: tenon.value_and_grad(lambda w: ops.sum(x * x))(a)[0],
-        lambda a, x: tenon.grad(lambda w: (ops.sum(w), ops.sum(x * x)), has_aux=True)(
-            a
-        )[1],
-        lambda a, x: (
-            tenon.grad(lambda w, b: ops.sum(w * b * x * x), 1)(np.ones(3), a * 0 + 1)
-            @ a
-        ),
+        lambda a, x: tenon.grad(lambda w: (ops.sum(w), ops.sum(x * x)), has_aux=True)(a)[1],
+        lambda a, x: tenon.grad(lambda w, b: ops.sum(w * b * x * x), 1)(np.ones(3), a * 0 + 1) @ a,
         lambda a, x: ops.sum(
-            tenon.grad(
-                lambda w: ops.sum(tenon.grad(lambda v: ops.sum(v * w * x * x))(a))
-            )(a)
+            tenon.grad(lambda w: ops.sum(tenon.grad(lambda v: ops.sum(v * w * x * x))(a)))(a)
         ),
     ],
 )
@@ -200,9 +183,7 @@ def test_positions_are_whatever_counts_as_an_index():
         (made,) = tenon.grad(lambda a, b: ops.sum(a * b), positions)(a, b)
         assert made.tolist() == [1, 2]
     for wrong in (1.0, "b", None, [0.5], np.array([1.0])):
-        with pytest.raises(
-            TypeError, match="argnums is .*, but must be the position of an arg"
-        ):
+        with pytest.raises(TypeError, match="argnums is .*, but must be the position of an arg"):
             tenon.grad(lambda a, b: ops.sum(a * b), wrong)
 
 
@@ -278,9 +259,7 @@ def test_arguments_that_are_not_arrays_are_distinguished_by_type_and_value(argum
         for each in arguments:
             made(np.ones(2), copy.deepcopy(each))
             made(np.ones(2), other=copy.deepcopy(each))
-    assert [repr(each) for each in traced] == [
-        repr(each) for each in arguments for _ in range(2)
-    ]
+    assert [repr(each) for each in traced] == [repr(each) for each in arguments for _ in range(2)]
 
 
 def test_zeros_of_either_sign_have_graphs_of_their_own():
@@ -328,14 +307,9 @@ def test_arrays_by_name():
 
 
 def test_what_the_value_does_not_depend_on_has_gradient_zero():
-    dx, dy = tenon.grad(lambda x, y: ops.sum(x), (0, 1))(
-        np.ones(3), np.ones((2, 2), np.float32)
-    )
+    dx, dy = tenon.grad(lambda x, y: ops.sum(x), (0, 1))(np.ones(3), np.ones((2, 2), np.float32))
     assert (
-        dx.tolist() == [1, 1, 1]
-        and dy.dtype == np.float32
-        and not dy.any()
-        and dy.shape == (2, 2)
+        dx.tolist() == [1, 1, 1] and dy.dtype == np.float32 and not dy.any() and dy.shape == (2, 2)
     )
 
 
@@ -354,11 +328,7 @@ def test_layers_with_weights_of_the_user():
 
 def test_kinds_of_arrays_come_back():
     x = ops.relu(np.ones(3, np.float32))
-    tensor = (
-        tenon.Tensor
-        if isinstance(x, tenon.Tensor)
-        else type(tenon._core.tensor_from(x))
-    )
+    tensor = tenon.Tensor if isinstance(x, tenon.Tensor) else type(tenon._core.tensor_from(x))
     made = tenon.grad(lambda a, b: ops.sum(a * b), (0, 1))(
         tenon._core.tensor_from(x), np.float32([1, 2, 3])
     )
@@ -369,9 +339,7 @@ def test_kinds_of_arrays_come_back():
 def test_a_csr_matrix_among_the_arguments():
     sparse = pytest.importorskip("scipy.sparse")
     x = sparse.csr_array(np.float32([[1, 0], [0, 2], [3, 0]]))
-    made = tenon.grad(lambda w, x: ops.sum(ops.matmul(x, w)))(
-        np.ones((2, 2), np.float32), x
-    )
+    made = tenon.grad(lambda w, x: ops.sum(ops.matmul(x, w)))(np.ones((2, 2), np.float32), x)
     np.testing.assert_array_equal(made, [[4, 4], [2, 2]])
 
 
@@ -444,9 +412,7 @@ def in_threads(count, work):
         except BaseException as error:
             failures.append(error)
 
-    threads = [
-        threading.Thread(target=guarded, args=(number,)) for number in range(count)
-    ]
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
