@@ -110,18 +110,20 @@ class Loop {
     const auto workers = std::min<std::int64_t>(threads, chunk_count());
     shares_ = std::min(workers, max_shares);
     open_shares_.store(shares_, std::memory_order_relaxed);
-    happens_before(&begun_);
     // Without isolation, a thread that waits here could pick up a chunk of an outer loop while in
     // the middle of another one.
     tbb::this_task_arena::isolate([&] {
       tbb::task_group helpers;
       for (std::int64_t i = 1; i < workers; ++i) helpers.run([this, arena] { help(arena); });
-      // if the arena is full, a worker does this on behalf of the caller
-      caller_.run_as_caller(arena, [this] { run_shares(); });
+      help(arena);
       helpers.wait();
     });
-    happens_after(&ended_);
   }
+
+  // For the calling thread, before and after run_in_parallel(), which a worker runs if the arena is
+  // full.
+  void begin() { happens_before(&begun_); }
+  void end() { happens_after(&ended_); }
 
  private:
   void help(const void* arena) {
@@ -235,7 +237,9 @@ bool Threads::parallel_for(std::int64_t n, std::int64_t grain, tenon_body body,
   if (loop.chunk_count() == 1) {
     loop.run(0, 1);
   } else if (const Entry entry(arena_.get()); entry) {
+    loop.begin();
     entry.run([&] { loop.run_in_parallel(arena_.get(), count_); });
+    loop.end();
   } else {
     loop.run(0, loop.chunk_count());
   }
