@@ -203,6 +203,14 @@ TEST_CASE(
                                "'before' reaches the loss through it", "step -> after"});
   CHECK(graph.to_json() == before);
   CHECK(failure_of([&] { graph.gradient(Value(), {x}); }).kind == 2);
+  check_says(failure_of([&] { graph.gradient(loss, {Value()}); }).message, {"wrt", "empty"});
+  tenon::GradientOptions recompute_input, negative_budget;
+  recompute_input.recompute = {x};
+  negative_budget.memory_budget = -1;
+  check_says(failure_of([&] { graph.gradient(loss, {x}, recompute_input); }).message,
+             {"only a node's output can be recomputed"});
+  check_says(failure_of([&] { graph.gradient(loss, {x}, negative_budget); }).message,
+             {"memory_budget is -1"});
   const auto index = graph.input("index", DType::i64, {2});
   check_says(failure_of([&] { graph.gradient(loss, {index}); }).message,
              {"'index' is int64 [2]", "no gradient", "only floating and complex dtypes"});
