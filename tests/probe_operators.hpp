@@ -145,4 +145,26 @@ struct ReshapeTo : tenon::Operator {
   }
 };
 
+/// x, several times: each size follows from an input and a constant.
+struct Repeated : tenon::Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x, several times");
+    op.types({tenon::f32});
+    op.input("x", "[n]");
+    op.input("times", "[1]").types({tenon::i64});
+    op.output("y", "[n * times]");
+    op.backward_reads();
+  }
+  void infer(tenon::Infer& io) const {
+    const auto x = io.input(0).shape;
+    const auto times = io.values<std::int64_t>("times");
+    io.set_output(0, {times && x.known() ? x[0] * times[0] : tenon::unknown});
+  }
+  void forward(const tenon::Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.output<float>(0);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i % x.size()];
+  }
+};
+
 }  // namespace probes

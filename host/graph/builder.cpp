@@ -220,6 +220,7 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   bind(model_, plugins_, binding_);
   Inference inference(model_, binding_, TypeTable(model_.values));
   inference.run_from(id);
+  note_reads(inference.determining_constants());
   add_implicit_variables(inference.implicit_variables(), id);
   return id;
 }
@@ -371,22 +372,29 @@ void GraphBuilder::add_implicit_variables(
 }
 
 // Types that a file declares for node outputs are checked against the inferred ones and never
-// replace them: kernels trust these types.
+// replace them: kernels trust these types. All types are inferred anew if the application has
+// written to a constant that determined some.
 void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();
-  std::vector<tenon_type> declared;
-  if (bound < model_.nodes.size()) {
-    declared = declared_types(model_);
+  const auto inferred_from = model_.inferred_from;
+  const auto first = inferred_from.find_changed().empty() ? bound : 0;
+  std::vector<tenon_type> before;
+  if (first < model_.nodes.size()) {
+    before = declared_types(model_);
     for (auto& value : model_.values)
-      if (value.producer != none && value.producer >= bound) value.type = unknown_type();
+      if (value.producer != none && value.producer >= first) value.type = unknown_type();
   }
+  if (first == 0) model_.inferred_from.clear();
   try {
     infer_all();
-    for (ValueId value = 0; value < declared.size(); ++value)
-      require_declared_type(value, declared[value]);
+    for (ValueId value = 0; value < before.size(); ++value)
+      if (const auto producer = model_.values[value].producer;
+          producer != none && producer >= bound)
+        require_declared_type(value, before[value]);
   } catch (...) {
-    for (std::size_t value = 0; value < declared.size(); ++value)
-      model_.values[value].type = declared[value];
+    for (std::size_t value = 0; value < before.size(); ++value)
+      model_.values[value].type = before[value];
+    model_.inferred_from = inferred_from;
     binding_.nodes.resize(std::min(binding_.nodes.size(), bound));
     // the installed operators may change before the next attempt
     binding_.operators.resize(std::min(binding_.operators.size(), known));
@@ -394,10 +402,11 @@ void GraphBuilder::complete() {
   }
 }
 
-// Call before adding a node to a graph that was read from a file.
+// Call before adding a node: the graph may have been read from a file, or the application may have
+// written to its constants.
 void GraphBuilder::complete_loaded() {
   if (binding_.nodes.size() < model_.nodes.size() ||
-      binding_.operators.size() < model_.operators.size())
+      binding_.operators.size() < model_.operators.size() || model_.inferred_from.changed())
     complete();
 }
 
@@ -406,6 +415,7 @@ void GraphBuilder::infer_all() {
   for (;;) {
     Inference inference(model_, binding_, TypeTable(model_.values));
     inference.run();
+    note_reads(inference.determining_constants());
     auto variables = inference.implicit_variables();
     if (variables.empty()) return;
     std::sort(variables.begin(), variables.end(),
@@ -414,9 +424,15 @@ void GraphBuilder::infer_all() {
   }
 }
 
+void GraphBuilder::note_reads(const std::set<ValueId>& constants) {
+  for (const auto value : constants)
+    model_.inferred_from.add(model_.tensors[model_.values[value].tensor],
+                             value_label(model_, value));
+}
+
 void GraphBuilder::require_declared_type(ValueId id, tenon_type declared) const {
   const auto& value = model_.values[id];
-  if (value.producer == none || merge(declared, value.type) != Merge::contradiction) return;
+  if (merge(declared, value.type) != Merge::contradiction) return;
   throw Failure(FailureKind::file,
                 fmt::format("{}: the file declares output '{}' as {}, but the operator returns {}",
                             node_label(model_, value.producer), value_label(model_, id),

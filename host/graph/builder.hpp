@@ -1,6 +1,7 @@
 // Adds values and nodes to a graph and checks each when it is added.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tenon/host/attribute_map.hpp>
@@ -96,6 +97,7 @@ class GraphBuilder {
   NodeId finish(NodeRecord& node, const Mark& before);
   void complete_loaded();
   void infer_all();
+  void note_reads(const std::set<ValueId>& constants);
   void require_declared_type(ValueId value, tenon_type declared) const;
 
   GraphModel& model_;

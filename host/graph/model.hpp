@@ -20,6 +20,7 @@
 #include "graph/inference/type.hpp"
 #include "graph/name_table.hpp"
 #include "graph/strings.hpp"
+#include "tensor/read_constants.hpp"
 
 namespace tenon {
 
@@ -151,6 +152,8 @@ struct GraphModel {
   std::vector<std::pair<StringId, StringId>> meta;  // free-form notes: key, text
   std::vector<Extension> extensions;
   std::optional<TrainingRecord> training;  // checkpoints only; ignored by runs
+  /// Constants whose elements determined types. Not stored in files.
+  ReadConstants inferred_from;
   /// Factories of forward nodes that copy an object of the application, by node. Not stored in
   /// files.
   std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;

@@ -165,18 +165,20 @@ Value Graph::find(std::string_view text) const {
 DType Graph::dtype(Value value) const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
-  if (id == none || impl_->model().values[id].type.dtype == TENON_DTYPE_UNKNOWN)
+  const auto dtype =
+      id == none ? unknown_type().dtype : impl_->up_to_date()->model.values[id].type.dtype;
+  if (dtype == TENON_DTYPE_UNKNOWN)
     throw Failure(FailureKind::usage,
                   fmt::format("the dtype of '{}' is not known yet",
                               id == none ? "" : value_label(impl_->model(), id)));
-  return static_cast<DType>(impl_->model().values[id].type.dtype);
+  return static_cast<DType>(dtype);
 }
 
 Shape Graph::shape(Value value) const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no shape");
-  return shape_of(impl_->model().values[id].type);
+  return shape_of(impl_->up_to_date()->model.values[id].type);
 }
 
 Tensor Graph::tensor(Value value) const {

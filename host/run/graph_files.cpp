@@ -37,13 +37,13 @@ void warn_of_unsaved_members(const Graph& graph, const std::string& file) {
 void Graph::save(const std::filesystem::path& path, std::uint64_t seed) {
   impl_of(*this).initialize(seed);
   const GraphUsers::ReadGuard use(impl_->users);
-  write_tenon(impl_->model(), path);
+  write_tenon(impl_->up_to_date()->model, path);
 }
 
 std::vector<std::byte> Graph::to_bytes(std::uint64_t seed) {
   impl_of(*this).initialize(seed);
   const GraphUsers::ReadGuard use(impl_->users);
-  return write_tenon(impl_->model());
+  return write_tenon(impl_->up_to_date()->model);
 }
 
 // Copies the bytes, because tensors point into them and need aligned memory.
@@ -81,7 +81,7 @@ Graph Graph::from_json(Host& host, std::string_view text, const std::filesystem:
 
 std::string Graph::to_json() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  auto text = write_graph_json(impl_->model());
+  auto text = write_graph_json(impl_->up_to_date()->model);
   BackingFiles(impl_->model().tensors).require_unchanged();
   return text;
 }

@@ -32,6 +32,10 @@ std::uint32_t new_identity() {
   return ++last;
 }
 
+bool is_up_to_date(const GraphModel& model) {
+  return model.inferred_from.find_changed().empty();
+}
+
 }  // namespace
 
 Graph::Impl::Impl(std::shared_ptr<Host::Impl> owner)
@@ -72,7 +76,7 @@ GraphBuilder Graph::Impl::builder() {
 void Graph::Impl::bind() {
   {
     const GraphUsers::ReadGuard use(users);
-    if (complete) return;
+    if (complete && is_up_to_date(model())) return;
   }
   const GraphUsers::WriteGuard use(users);
   builder().complete();
@@ -107,13 +111,17 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
   complete = was_complete;
 }
 
+std::shared_ptr<const GraphSnapshot> Graph::Impl::up_to_date() {
+  return is_up_to_date(model()) ? current : impl_of(completed()).current;
+}
+
 Graph Graph::Impl::completed() {
   const GraphUsers::ReadGuard use(users);
-  if (complete) return Graph(std::make_shared<Impl>(*this));
+  if (complete && is_up_to_date(model())) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
   auto& operators = plugins();
   const auto version = impl_of(host).version();
-  if (!completed_ || completed_with_ != version) {
+  if (!completed_ || completed_with_ != version || !is_up_to_date(completed_->model)) {
     auto made = std::make_shared<GraphSnapshot>(*current);
     GraphBuilder(made->model, made->binding, operators).complete();
     made->inference_complete.value = true;

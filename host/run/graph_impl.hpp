@@ -41,8 +41,13 @@ struct Graph::Impl {
   /// Sets the tensor of each value for which `tensor_of` returns one.
   void set_tensors(const std::function<Tensor(ValueId)>& tensor_of);
 
+  /// The graph, with types that follow from the present elements of its constants. Throws Failure
+  /// if a node refuses them.
+  std::shared_ptr<const GraphSnapshot> up_to_date();
+
   /// Returns a bound and complete copy of this graph, which is unchanged. Cached until the graph is
-  /// edited or the host's operators change; callers share it.
+  /// edited, the host's operators change, or the application writes to constants that determined
+  /// types; callers share it.
   Graph completed();
 
   /// The value's id in this graph. Throws Failure (usage) for a value of another graph.

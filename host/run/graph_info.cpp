@@ -134,7 +134,8 @@ std::vector<ValueInfo> Graph::inputs() const {
 
 std::vector<ValueInfo> Graph::outputs() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  const auto& model = impl_->model();
+  const auto graph = impl_->up_to_date();
+  const auto& model = graph->model;
   const Docs docs(model);
   std::vector<ValueInfo> found;
   for (const auto& [name, id] : model.outputs) {
@@ -204,7 +205,8 @@ ValueInfo Graph::info(Value value) const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no type");
-  const auto& model = impl_->model();
+  const auto graph = impl_->up_to_date();
+  const auto& model = graph->model;
   auto info = info_of(model, doc_of(model, id), id, value_label(model, id));
   const auto producer = model.values[id].producer;
   if (producer != none && model.nodes[producer].pass == Pass::forward &&

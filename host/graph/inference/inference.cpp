@@ -324,6 +324,34 @@ const CallTypes& Inference::infer_call(NodeId id) {
   return types;
 }
 
+// Whether the types around a node say more than what follows from its inputs' types alone.
+bool Inference::follow_from_elements(NodeId id) const {
+  const auto& bound = binding_.nodes[id];
+  CallTypes known;
+  gather_types(model_, model_.nodes[id], types_, known);
+  auto types = known;
+  std::ranges::fill(types.outputs, unknown_type());
+  try {
+    infer_operator(*bound.op, bound.instance->get(), types);
+  } catch (const Failure&) {
+    return true;
+  }
+  return !same(types.inputs, known.inputs) || !same(types.states, known.states) ||
+         !same(types.outputs, known.outputs);
+}
+
+std::set<ValueId> Inference::determining_constants() const {
+  std::set<ValueId> found;
+  for (const auto id : readers_of_elements_) {
+    if (!follow_from_elements(id)) continue;
+    const auto& node = model_.nodes[id];
+    for (std::uint32_t i = 0; i < node.input_count; ++i)
+      if (const auto value = model_.edges[node.first_edge + i]; read_constants_.contains(value))
+        found.insert(value);
+  }
+  return found;
+}
+
 void Inference::infer(NodeId id) {
   const auto& node = model_.nodes[id];
   if (node.pass == Pass::backward) return infer_backward(id);
@@ -333,10 +361,12 @@ void Inference::infer(NodeId id) {
   const auto& types = *answer;
   for (std::uint32_t i = 0; i < types.requested.size(); ++i) {
     if (types.requested[i] == 0 || edges[i] == none) continue;
-    if (types.values.empty() || types.values[i] == nullptr)
+    if (types.values.empty() || types.values[i] == nullptr) {
       missing_elements_.emplace(id, edges[i]);
-    else
+    } else {
       note_read(edges[i]);
+      readers_of_elements_.insert(id);
+    }
   }
 
   for (std::uint32_t i = 0; i < node.input_count; ++i) {

@@ -78,6 +78,8 @@ class Inference {
 
   /// Constants whose elements infer() or a kernel has read.
   const std::set<ValueId>& read_constants() const { return read_constants_; }
+  /// Those without which less would be known about types. Call after a run.
+  std::set<ValueId> determining_constants() const;
 
   /// Inputs of nodes with unknown outputs whose elements infer() requested but did not get.
   std::vector<std::pair<NodeId, ValueId>> missing_elements() const;
@@ -88,6 +90,7 @@ class Inference {
   void find_values(const NodeRecord& node, std::vector<const tenon_tensor*>& values) const;
   const tenon_tensor* elements_of(ValueId value) const;
   void note_read(ValueId value);
+  bool follow_from_elements(NodeId node) const;
   bool evaluate_requested(const NodeRecord& node, const CallTypes& types);
   bool evaluate(ValueId value, int depth, std::set<ValueId>& failed);
   bool run_kernel(NodeId id, int depth, std::set<ValueId>& failed);
@@ -110,6 +113,7 @@ class Inference {
   const Evaluate* evaluate_;
   std::map<ValueId, Tensor> evaluated_;
   std::set<ValueId> read_constants_;
+  std::set<NodeId> readers_of_elements_;
   CallTypes scratch_;
   /// The last request of a node to an object: nodes that share one often repeat it.
   struct Answer {

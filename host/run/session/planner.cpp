@@ -147,9 +147,7 @@ Planned Planner::make(const RunStage& next, const StageInputs& inputs,
                              stage->requested_outputs(),
                              {stage->types.empty() ? nullptr : &stage->types, &inputs.elements,
                               stage->graph->inference_complete.value, &evaluate});
-  if (!options_.constant_weights)
-    for (const auto value : inferred.read_constants)
-      constants_.add(stage->model().tensors[stage->model().values[value].tensor]);
+  note_reads(stage->model(), graph->tensors, inferred.read_constants);
   graph->initialize_missing(inferred.types, initialized, graphs_.random_variables);
   auto [now, later] = cut(stage, inferred, options_.training);
   if (later) later->id = stage_count_++;
@@ -165,6 +163,25 @@ Planned Planner::make(const RunStage& next, const StageInputs& inputs,
   warn_of_conversions(host_.warnings, *plan, graphs_.is_optimized(*graph));
   warn_of_fallbacks(host_.warnings, *graph, *plan);
   return {graph, std::move(plan), std::move(later), std::move(inferred.evaluated)};
+}
+
+// Planning reads the graph's elements, kernels the session's: elsewhere, these are a copy.
+void Planner::note_reads(const GraphModel& model, const TensorTable& tensors,
+                         const std::set<ValueId>& read) {
+  if (options_.constant_weights) return;
+  for (const auto value : read) {
+    const auto& tensor = model.tensors[model.values[value].tensor];
+    const bool shared = tensor.data() == tensors[value].data();
+    (shared ? constants_ : fixed_).add(tensor, value_label(model, value));
+  }
+}
+
+void Planner::refuse_changed() const {
+  throw Failure(FailureKind::usage,
+                fmt::format("constant '{}' determined shapes of the session, but has been written "
+                            "to since the session was created",
+                            fixed_.find_changed()),
+                "create a new session: it infers the shapes again");
 }
 
 namespace {

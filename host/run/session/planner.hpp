@@ -3,13 +3,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <tenon/host/session.hpp>
 #include <vector>
 
 #include "run/session/plan_store.hpp"
-#include "run/session/planning_constants.hpp"
 #include "run/session/quick_run.hpp"
 #include "run/session/session_graph.hpp"
 
@@ -50,13 +50,21 @@ class Planner {
   using InputsOf = std::function<StageInputs(const RunStage& stage)>;
 
   /// The arguments outlive the planner.
+  /// `inferred_from`: the constants that determined types of the graph.
   Planner(Host::Impl& host, const SessionOptions& options, SessionGraphs& graphs, PlanStore& plans,
-          const ExecutionContext& context)
-      : host_(host), options_(options), graphs_(graphs), plans_(plans), context_(context) {}
+          const ExecutionContext& context, const ReadConstants& inferred_from)
+      : host_(host),
+        options_(options),
+        graphs_(graphs),
+        plans_(plans),
+        context_(context),
+        fixed_(options.constant_weights ? ReadConstants() : inferred_from) {}
 
   /// The graph to run now. Drops all plans if the application has changed constants that planning
-  /// read.
+  /// read. Throws Failure (usage) if it has changed one that the session cannot follow.
   SessionGraph& up_to_date() {
+    if (fixed_.changed()) [[unlikely]]
+      refuse_changed();
     if (constants_.changed()) [[unlikely]]
       drop_all();
     return graphs_.up_to_date();
@@ -100,14 +108,18 @@ class Planner {
   /// memory does not suffice.
   void prepare_run(Planned& planned, const Destinations& destinations);
   void drop_all();
+  void note_reads(const GraphModel& model, const TensorTable& tensors,
+                  const std::set<ValueId>& read);
+  void refuse_changed() const;
   std::shared_ptr<const Stage> rest_of_original(const RunStage& optimized);
 
   Host::Impl& host_;
   const SessionOptions& options_;
   SessionGraphs& graphs_;
   PlanStore& plans_;
-  PlanningConstants constants_;
   const ExecutionContext& context_;
+  ReadConstants fixed_;  // those that types of the graph follow from, or that the session copied
+  ReadConstants constants_;  // the others that planning read
   std::uint64_t stage_count_ = 0;
 };
 

@@ -58,7 +58,7 @@ struct Session::Impl {
   Streams streams;
   ExecutionContext context;
   PlanStore plans;  // destroyed before what its executions use
-  Planner planner{host(), options, graphs, plans, context};
+  Planner planner{host(), options, graphs, plans, context, impl_of(graph).model().inferred_from};
   StateBackup backup{streams};  // of the run in progress; its memory is kept for the next run
   bool restores_sums =
       true;  // back up accumulating destinations; false: the caller drops them on failure

@@ -55,28 +55,6 @@ struct WrongDtype : probes::ReshapeTo {
   void infer(Infer& io) const { io.values<std::int32_t>(1); }
 };
 
-/// x, several times: each size follows from an input and a constant.
-struct Repeated : Operator {
-  static constexpr void describe(auto& op) {
-    op.doc("x, several times");
-    op.types({f32});
-    op.input("x", "[n]");
-    op.input("times", "[1]").types({i64});
-    op.output("y", "[n * times]");
-    op.backward_reads();
-  }
-  void infer(Infer& io) const {
-    const auto x = io.input(0).shape;
-    const auto times = io.values<std::int64_t>("times");
-    io.set_output(0, {times && x.known() ? x[0] * times[0] : unknown});
-  }
-  void forward(const Call& call) const {
-    const auto x = call.input<float>(0);
-    const auto y = call.output<float>(0);
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i % x.size()];
-  }
-};
-
 struct SumOfTwo : Operator {
   static constexpr void describe(auto& op) {
     op.doc("left + right");
@@ -96,7 +74,7 @@ struct ValueHost : ApplicationHost {
     add<ShapeOf>("shape_of");
     add<Reversed>("reversed");
     add<SumOfTwo>("sum_of_two");
-    add<Repeated>("repeated");
+    add<probes::Repeated>("repeated");
   }
 };
 
@@ -182,6 +160,72 @@ TEST_CASE("known values: later runs follow what the application writes to a cons
   check({6, 1}, 12, 18);
   handle.data<std::int64_t>()[0] = 6, handle.data<std::int64_t>()[1] = 1;
   check({1, 6}, 12, 18);
+}
+
+TEST_CASE("known values: shapes inferred from a constant follow writes to it, or sessions refuse") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  const auto to = graph.constant("to", shape_tensor({2, 3}));
+  const auto reshaped = graph.add("reshape_to", {x, to});
+  std::vector<std::int64_t> memory{1};
+  const auto times = graph.constant("times", Tensor::borrow(memory.data(), i64, {1}));
+  const auto repeated = graph.add("repeated", {x, times});
+  graph.output("reshaped", reshaped);
+  graph.output("repeated", repeated);
+  const NamedTensors inputs{{"x", vector_of({1, 2, 3, 4, 5, 6})}};
+  auto clone = graph.clone();
+  Session before(graph), trusting(graph, {.constant_weights = true});
+  const auto check = [&](Session& session, const Shape& expected, std::int64_t size) {
+    const auto outputs = session.run(inputs);
+    CHECK(outputs.at("reshaped").shape() == expected);
+    CHECK(outputs.at("repeated").shape() == Shape{size});
+  };
+  check(before, {2, 3}, 6);
+  const auto refuse = [&](Session& session, const std::string& name) {
+    const auto failure = failure_of([&] { session.run(inputs); });
+    CHECK(failure.kind == static_cast<int>(FailureKind::usage));
+    check_says(failure.message, {"constant '" + name +
+                                 "' determined shapes of the session, but has been "
+                                 "written to since the session was created"});
+  };
+
+  memory[0] = 2;
+  refuse(before, "times");
+  refuse(before, "times");
+  CHECK(graph.shape(repeated) == Shape{12});
+  CHECK(graph.info(repeated).shape == Shape{12});
+  CHECK(graph.outputs().at(1).shape == Shape{12});
+  CHECK(clone.shape(repeated) == Shape{12});
+  Session after(graph), again(graph);
+  check(after, {2, 3}, 12);
+  memory[0] = 1;
+  check(before, {2, 3}, 6);
+  memory[0] = 2;
+
+  auto handle = graph.tensor(to);
+  handle.data<std::int64_t>()[0] = 3, handle.data<std::int64_t>()[1] = 2;
+  refuse(after, "to");
+  refuse(again, "to");  // even before its first run
+  CHECK(graph.shape(reshaped) == Shape{3, 2});
+  Session newest(graph);
+  check(newest, {3, 2}, 12);
+  newest.tensor("to").data<std::int64_t>()[1] = -5;
+  refuse(newest, "to");
+  CHECK_THROWS_AS(graph.shape(reshaped), Failure);  // [3, -5]
+  CHECK_THROWS_AS(Session{graph}, Failure);
+  CHECK_THROWS_AS(graph.add("sum_of_two", {reshaped, reshaped}), Failure);
+  CHECK_THROWS_AS(graph.add("sum_of_two", {reshaped, reshaped}), Failure);
+  handle.data<std::int64_t>()[0] = 6, handle.data<std::int64_t>()[1] = 1;
+  CHECK(graph.shape(graph.add("sum_of_two", {reshaped, reshaped}, {}, "sum")) == Shape{6, 1});
+  auto loaded = Graph::from_bytes(host, graph.to_bytes());
+  CHECK(loaded.shape(loaded.find("sum")) == Shape{6, 1});
+  Session of_loaded(loaded);
+  check(of_loaded, {6, 1}, 12);
+  handle.data<std::int64_t>()[0] = 1, handle.data<std::int64_t>()[1] = 6;
+  Session of_file(loaded = Graph::from_bytes(host, graph.to_bytes()));
+  check(of_file, {1, 6}, 12);
+  check(of_loaded, {6, 1}, 12);
 }
 
 TEST_CASE("known values: such a value can be requested like any other output") {

@@ -10,6 +10,7 @@
 #include "failing_host.hpp"
 #include "failure_of.hpp"
 #include "graph/composed/expansion.hpp"
+#include "probe_operators.hpp"
 #include "run/host_impl.hpp"
 #include "run/session/run_transaction.hpp"
 #include "run/vectors.hpp"
@@ -55,7 +56,7 @@ struct SessionParts {
       .streams = &streams,
       .session = this};
   PlanStore plans{4, 1 << 20};
-  Planner planner{host, options, graphs, plans, context};
+  Planner planner{host, options, graphs, plans, context, ReadConstants()};
   StateBackup backup{streams};
   std::uint64_t step = 0;
 };
@@ -121,6 +122,27 @@ TEST_CASE("planner: elements that determine a shape are those of the graph that 
   const auto inputs =
       stage_inputs(parts.graphs, {&other, reads_state, {}}, {{"x", vector_of({0, 0})}});
   CHECK(static_cast<const float*>(inputs.elements.at(id)->dense.data)[0] == 1);
+}
+
+TEST_CASE("planner: refuses to plan after writes to a constant that the session has copied") {
+  for (const bool copied : {false, true}) {
+    FailingHost host;
+    host.add<probes::Repeated>("repeated");
+    Graph graph(host);
+    auto times = Tensor::from(std::vector<std::int64_t>{2}, {1});
+    graph.output(
+        "y", graph.add("repeated", {graph.input("x", f32, {-1}), graph.constant("times", times)}));
+    SessionParts parts(graph);
+    auto& tensor = parts.graphs.last().tensors[find_value(parts.graphs.model(), "times")];
+    if (copied) tensor = tensor.clone();  // as for a GPU or a worker
+    std::vector<ValueId> initialized;
+    parts.plan(3, initialized);
+    times.data<std::int64_t>()[0] = 1;
+    const auto failure = failure_of([&] { parts.plan(3, initialized); });
+    CHECK(failure.message.starts_with("constant 'times'") == copied);
+    CHECK(failure.message.empty() != copied);
+    CHECK(parts.plans.made() == (copied ? 1 : 2));
+  }
 }
 
 TEST_CASE("run transactions: everything is undone unless they are committed") {

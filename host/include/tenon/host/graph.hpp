@@ -127,7 +127,8 @@ class TENON_API Graph {
   DType dtype(Value value) const;  ///< throws Failure if it is not known yet
   Shape shape(Value value) const;  ///< as far as it is known
   /// The elements of a variable, state or constant, shared and not copied; an empty tensor if it
-  /// has none yet.
+  /// has none yet. The graph and new sessions follow writes to constants that determine shapes;
+  /// existing sessions refuse to run if their shapes would change.
   Tensor tensor(Value value) const;
   Tensor tensor(std::string_view name) const { return tensor(find(name)); }
 

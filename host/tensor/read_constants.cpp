@@ -1,4 +1,4 @@
-#include "run/session/planning_constants.hpp"
+#include "tensor/read_constants.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -26,26 +26,32 @@ bool same_elements(const Tensor& left, const Tensor& right) {
 
 }  // namespace
 
-void PlanningConstants::add(const Tensor& constant) {
+void ReadConstants::add(const Tensor& constant, std::string name) {
   if (constant.bytes() == 0 || TrackedTensor::constancy(constant) == Constancy::always ||
       std::ranges::any_of(
           read_, [&](const Read& read) { return read.constant.data() == constant.data(); }))
     return;
-  read_.push_back({constant, constant.clone()});
+  read_.push_back({constant, constant.clone(), std::move(name)});
   writable_ = true;
 }
 
 // Versions are read ahead of handles and elements: a handle that is taken meanwhile is noticed by
 // the next look.
-bool PlanningConstants::look() {
+bool ReadConstants::look() {
   const auto versions = TrackedTensor::all_versions();
   if (!writable_ && versions == versions_) [[likely]]
     return false;
   versions_ = versions;
-  writable_ =
-      std::ranges::any_of(read_, [](const Read& read) { return may_be_written(read.constant); });
-  return !std::ranges::all_of(
-      read_, [](const Read& read) { return same_elements(read.constant, read.elements); });
+  const bool changed = !find_changed().empty();
+  writable_ = changed || std::ranges::any_of(
+                             read_, [](const Read& read) { return may_be_written(read.constant); });
+  return changed;
+}
+
+std::string ReadConstants::find_changed() const {
+  const auto found = std::ranges::find_if(
+      read_, [](const Read& read) { return !same_elements(read.constant, read.elements); });
+  return found == read_.end() ? "" : found->name;
 }
 
 }  // namespace tenon
