@@ -372,7 +372,7 @@ void GraphBuilder::add_implicit_variables(
 }
 
 // Types that a file declares for node outputs are checked against the inferred ones and never
-// replace them: kernels trust these types. All types are inferred anew if the application has
+// replace them: kernels trust these types. All types are inferred again if the application has
 // written to a constant that determined some.
 void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();

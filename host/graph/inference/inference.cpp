@@ -324,7 +324,7 @@ const CallTypes& Inference::infer_call(NodeId id) {
   return types;
 }
 
-// Whether the types around a node say more than what follows from its inputs' types alone.
+// Whether the types around a node say more than what follows from its inputs' types.
 bool Inference::follow_from_elements(NodeId id) const {
   const auto& bound = binding_.nodes[id];
   CallTypes known;
