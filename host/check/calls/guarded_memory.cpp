@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <vector>
 
 namespace tenon::checks {
 namespace {
@@ -24,23 +27,68 @@ struct Range {
 };
 Range ranges[256];
 
+/// Accessible memory between two guards.
+struct Pages {
+  std::byte* memory = nullptr;
+  std::size_t size = 0;  // with the guards
+};
+
+Pages map_pages(std::size_t size) {
+  void* const memory =
+      mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (mprotect(static_cast<std::byte*>(memory) + guard, size - 2 * guard, PROT_READ | PROT_WRITE) ==
+      0)
+    return {static_cast<std::byte*>(memory), size};
+  munmap(memory, size);
+  throw std::bad_alloc();
+}
+
+/// Pages of tensors that are gone, for the next ones of their size: mapping them takes most of the
+/// time of a small call. Thread-safe.
+class FreePages {
+ public:
+  Pages take(std::size_t size) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find(free_, size, &Pages::size);
+      if (found != free_.end()) {
+        const auto pages = *found;
+        free_.erase(found);
+        return pages;
+      }
+    }
+    return map_pages(size);
+  }
+  void give(Pages pages) {
+    const std::lock_guard lock(mutex_);
+    if (free_.size() < most && pages.size < 3 * guard) return free_.push_back(pages);
+    munmap(pages.memory, pages.size);
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+  std::mutex mutex_;
+  std::vector<Pages> free_;
+};
+
+FreePages& free_pages() {
+  static auto* const pages = new FreePages;  // tensors may outlive static objects
+  return *pages;
+}
+
 /// Memory for a tensor with a guard on each side.
 class Mapping {
  public:
   explicit Mapping(std::size_t bytes)
-      : size_((bytes + page - 1) / page * page + 4 * page + 2 * guard) {
-    void* memory =
-        mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    memory_ = static_cast<std::byte*>(memory);
-    if (mprotect(begin(), static_cast<std::size_t>(end() - begin()), PROT_READ | PROT_WRITE) == 0)
-      return;
-    munmap(memory_, size_);
-    throw std::bad_alloc();
-  }
+      : pages_(free_pages().take((bytes + page - 1) / page * page + 4 * page + 2 * guard)) {}
   ~Mapping() {
-    if (range_ != nullptr) range_->is_protected = false, range_->begin = range_->end = 0;
-    munmap(memory_, size_);
+    const bool is_protected = range_ != nullptr && range_->is_protected.exchange(false);
+    if (range_ != nullptr) range_->begin = range_->end = 0;
+    if (is_protected)
+      munmap(pages_.memory, pages_.size);
+    else
+      free_pages().give(pages_);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -50,23 +98,22 @@ class Mapping {
                    const std::string& name) {
     for (auto& range : ranges) {
       std::uintptr_t nothing = 0;
-      const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
+      const auto begin = reinterpret_cast<std::uintptr_t>(pages_.memory);
       if (!range.begin.compare_exchange_strong(nothing, begin)) continue;
       range.data = reinterpret_cast<std::uintptr_t>(data);
       range.bytes = bytes;
       range.element = element;
       range.name[name.copy(range.name, sizeof range.name - 1)] = '\0';
-      range.end = begin + size_;
+      range.end = begin + pages_.size;
       range_ = &range;
       return;
     }
   }
-  std::byte* begin() const { return memory_ + guard; }
-  std::byte* end() const { return memory_ + size_ - guard; }
+  std::byte* begin() const { return pages_.memory + guard; }
+  std::byte* end() const { return pages_.memory + pages_.size - guard; }
 
  private:
-  std::byte* memory_ = nullptr;
-  std::size_t size_;
+  Pages pages_;
   Range* range_ = nullptr;
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t space =
     std::uint64_t{8} << 30;  // larger than device memory, so that gaps between blocks do not matter
 constexpr std::uint64_t grain = 256;
-constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t page = 2 << 20;  // huge: each mprotect() visits all pages in use
 constexpr std::uint64_t max_filled = 64u << 20;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
@@ -46,12 +46,15 @@ void protect(std::byte* memory, int rights) {
 }  // namespace
 
 Arena::Arena() {
-  void* found = mmap(nullptr, space, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* found =
+      mmap(nullptr, space + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) {
     std::perror("simulated GPU: mmap");
     std::abort();
   }
-  begin_ = static_cast<std::byte*>(found);
+  const auto address = reinterpret_cast<std::uintptr_t>(found);
+  begin_ = static_cast<std::byte*>(found) + (round_up(address, page) - address);
+  madvise(begin_, space, MADV_HUGEPAGE);  // best effort
   free_[0] = space;
 }
 
