@@ -451,7 +451,8 @@ def test_random_numbers_depend_only_on_seed_step_and_node():
     np.testing.assert_allclose(first.y - X, first.dx, rtol=1e-9, atol=1e-12)
     for again, before in zip(run(7, 4), (first, second)):
         np.testing.assert_array_equal(again.y, before.y)
-    assert not np.array_equal(run(8, 1)[0].y, first.y)
+    for seed in (7, 2**53, 2**64 - 2):  # all 64 bits matter: as doubles, the two would be equal
+        assert not np.array_equal(run(seed, 1)[0].y, run(seed + 1, 1)[0].y)
 
     @tenon.operator
     class Undeclared:

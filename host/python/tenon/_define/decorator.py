@@ -52,7 +52,10 @@ class Call:
         cached = getattr(self, "_generator", None)
         if cached is None or cached[0] is not draws:
             seed, step, node = draws
-            made = np.random.Generator(np.random.Philox(key=[seed, node], counter=[0, 0, step, 0]))
+            # numpy converts lists with elements on both sides of 2^63 to float64.
+            key = np.array([seed, node], np.uint64)
+            counter = np.array([0, 0, step, 0], np.uint64)
+            made = np.random.Generator(np.random.Philox(key=key, counter=counter))
             object.__setattr__(self, "_generator", cached := (draws, made))
         generator: np.random.Generator = cached[1]
         return generator
