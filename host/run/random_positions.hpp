@@ -3,13 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <tenon/host/prepared_call.hpp>
 
 namespace tenon {
-
-/// The position in the random streams from which a call draws.
-struct RandomPosition {
-  std::uint64_t seed = 0, step = 0;
-};
 
 /// A position for each call since the seed was set, from 0. Threads: any.
 class RandomPositions {

@@ -49,6 +49,12 @@ def test_maps_over_a_dimension():
     )
 
 
+def test_random_operators_are_refused():
+    """A gradient of its own session would be that of other numbers."""
+    with pytest.raises(ValueError, match="dropout draws random numbers"):
+        recipe()("dropout")
+
+
 def test_arrays_of_jax_come_back_and_are_never_written():
     x = jnp.arange(4.0)
     made = tenon.ops.add(x, x)

@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -96,6 +97,18 @@ void bind_prepared(nb::module_& module) {
                    [](const PreparedHandle& self) { return self.call.has_backward(); })
       .def_prop_ro("depends_on_values",
                    [](const PreparedHandle& self) { return self.call.depends_on_values(); })
+      // Signed, as torch's int64 tensors hold it.
+      .def_prop_rw(
+          "random_position",
+          [](const PreparedHandle& self) {
+            const auto position = self.call.random_position();
+            return std::pair(static_cast<std::int64_t>(position.seed),
+                             static_cast<std::int64_t>(position.step));
+          },
+          [](PreparedHandle& self, std::pair<std::int64_t, std::int64_t> position) {
+            self.call.set_random_position({static_cast<std::uint64_t>(position.first),
+                                           static_cast<std::uint64_t>(position.second)});
+          })
       .def("make_states",
            [](PreparedHandle& self) {
              return to_python(without_gil([&] { return self.call.make_states(); }));

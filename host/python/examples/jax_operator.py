@@ -34,8 +34,10 @@ def gradients_of(
 
 def jax_operator(op: str, **params: Any) -> Callable[..., jax.Array]:
     """An operator with floating inputs and one output as a jax function:
-    `sigmoid = jax_operator("sigmoid")`.
+    `sigmoid = jax_operator("sigmoid")`. Raises ValueError for random operators.
     """
+    if tenon.ops[op].info.raw["random"]:
+        raise ValueError(f"{op} draws random numbers, but its gradient would draw other ones")
 
     def forward(*inputs: Any) -> np.ndarray[Any, Any]:
         return np.asarray(tenon.ops[op](*map(np.asarray, inputs), **params))

@@ -115,11 +115,13 @@ def _register_as(
 
 def _define(op: RegisteredOperator, name: str, namespace: str, schemas: dict[str, str]) -> None:
     library = _libraries.setdefault(namespace, torch.library.Library(namespace, "FRAGMENT"))
-    tags = [torch.Tag.pt2_compliant_tag] + (
-        [torch.Tag.nondeterministic_seeded] if op.info.raw["random"] else []
-    )
-    for schema in schemas.values():
-        library.define(schema, tags=tags)
+    for each, schema in schemas.items():
+        draws = op.info.raw["random"] and each != name + "_backward"  # which draws nothing new
+        library.define(
+            schema,
+            tags=[torch.Tag.pt2_compliant_tag]
+            + ([torch.Tag.nondeterministic_seeded] if draws else []),
+        )
     space = getattr(torch.ops, namespace)
     op.overload = getattr(space, name).default
     op.overload_with_hidden = (

@@ -278,7 +278,7 @@ void PreparedCall::Impl::write(Pass& pass, std::size_t i, Tensor& tensor,
 }
 
 void PreparedCall::Impl::run(Pass& pass) {
-  pass.run.set_random(random_.seed, random_.step);
+  pass.run.set_random(random_position.seed, random_position.step);
   pass.run.launch();
   pass.run.finish();
 }
@@ -308,7 +308,7 @@ void PreparedCall::Impl::forward(std::span<const Tensor> arguments, std::span<Te
     write(pass, i, made[i], outputs[i]);
     pass.tensors.outputs[i] = &pass.written[i];
   }
-  random_ = host.random.next();
+  random_position = host.random.next();
   const CallerStateBackup backup(info(), state_arguments);
   try {
     run(pass);
@@ -448,6 +448,13 @@ Tensor PreparedCall::operator()(std::span<const Tensor> inputs) {
   std::vector<Tensor> made(outputs.size());
   forward(inputs, made);
   return std::move(made[static_cast<std::size_t>(first - outputs.begin())]);
+}
+
+RandomPosition PreparedCall::random_position() const {
+  return checked_impl(impl_).random_position;
+}
+void PreparedCall::set_random_position(const RandomPosition& position) {
+  guarded(checked_impl(impl_), [&](Impl& call) { call.random_position = position; });
 }
 
 std::vector<Tensor> PreparedCall::backward(std::span<const Tensor> output_grads,

@@ -37,6 +37,7 @@ struct PreparedCall::Impl {
   Host::Impl& host;
   const std::shared_ptr<Host::Impl> owner;
   std::vector<Argument> inputs, outputs, states;
+  RandomPosition random_position;  // of the latest forward call, unless the caller sets another one
   OneThread used;
 
  private:
@@ -67,8 +68,7 @@ struct PreparedCall::Impl {
   bool depends_on_values_ = false, some_on_cpu_ = false;
   CallTypes types_;
   std::vector<tenon_type>
-      inferred_;           // of outputs; kernel-allocated ones get their full shapes in each call
-  RandomPosition random_;  // of the latest forward call; backward draws from it, too
+      inferred_;  // of outputs; kernel-allocated ones get their full shapes in each call
   SparseMemory memory_;
   std::vector<Tensor> temporaries_;  // copies and temporaries of one call
   std::vector<tenon_tensor> state_tensors_;

@@ -126,6 +126,21 @@ TEST_CASE("random calls: backward of a prepared call draws the numbers of its fo
   }
 }
 
+TEST_CASE("random calls: backward draws the numbers of any forward call whose position is set") {
+  NoiseHost host(7);
+  auto call = host.prepare("noise", {Argument::like(four_ones)});
+  const std::vector<Tensor> x{four_ones}, first{call(x)};
+  const auto position = call.random_position();
+  const std::vector<Tensor> second{call(x)};
+  CHECK(same_bits(call.backward(x, x, second)[0], second[0]));
+  auto other = host.prepare("noise", {Argument::like(four_ones)});
+  for (auto* each : {&call, &other}) {
+    each->set_random_position(position);
+    CHECK(same_bits(each->backward(x, x, first)[0], first[0]));
+  }
+  CHECK_FALSE(same_bits(call(x), first[0]));  // forward calls draw new numbers nevertheless
+}
+
 TEST_CASE(
     "random calls: threads may draw while another sets the seed; later numbers use the new seed") {
   NoiseHost host(0);

@@ -1,6 +1,7 @@
 // An operator with its parameters, prepared for inputs of known types: inferred once, called many
 // times.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,12 @@ struct TENON_API Argument {
 
   /// An input with this tensor's type; an empty tensor stands for an omitted optional input.
   static Argument like(const Tensor& tensor);
+};
+
+/// Determines the random numbers of a call: the host's seed, and the number of the call since the
+/// seed was set.
+struct RandomPosition {
+  std::uint64_t seed = 0, step = 0;
 };
 
 struct PrepareOptions {
@@ -68,12 +75,18 @@ class TENON_API PreparedCall {
   /// there is none.
   Tensor operator()(std::span<const Tensor> inputs);
 
+  /// The position of the latest forward call, from which backward() draws. If other forward calls
+  /// may run before the backward call, keep it with the outputs, and set it before the backward
+  /// call, which any object may run that was prepared in the same way. Throws Failure (usage) if
+  /// the object is in use.
+  RandomPosition random_position() const;
+  void set_random_position(const RandomPosition& position);
+
   /// Returns the gradients of the inputs, computed from the gradients of the outputs (empty: zero)
   /// and from the inputs, outputs and states of the forward call; tensors that backward does not
-  /// read may be empty. A random operator gets the random numbers of this object's latest forward
-  /// call. `needs_input_grad`: a flag for each input, or empty for all floating and complex inputs;
-  /// the gradients of the other inputs are empty. Throws Failure (usage) if has_backward() is
-  /// false, and as forward() does.
+  /// read may be empty. A random operator draws from random_position(). `needs_input_grad`: a flag
+  /// for each input, or empty for all floating and complex inputs; the gradients of the others are
+  /// empty. Throws Failure (usage) if has_backward() is false, and as forward() does.
   std::vector<Tensor> backward(std::span<const Tensor> output_grads, std::span<const Tensor> inputs,
                                std::span<const Tensor> outputs, std::span<const Tensor> states = {},
                                const std::vector<bool>& needs_input_grad = {});

@@ -28,6 +28,7 @@ class Differentiable(torch.autograd.Function):
         with torch._C._AutoDispatchBelowAutograd():
             made = op.overload_with_hidden(*op.unsort(call), **op.named(call))
             everything = list(made) if isinstance(made, list | tuple) else [made]
+            random_position = [everything.pop()] if op.draws_in_backward else []
             end = len(everything) - len(op.info.states)
             outputs, states = everything[:end], everything[end:]
             names, hidden = op.layout(end)
@@ -41,7 +42,7 @@ class Differentiable(torch.autograd.Function):
                 for name, tensor in zip(names, outputs)
             ]
         visible = [tensor for tensor, is_hidden in zip(outputs, hidden) if not is_hidden]
-        ctx.save_for_backward(*saved_inputs, *states, *saved_outputs)
+        ctx.save_for_backward(*saved_inputs, *states, *saved_outputs, *random_position)
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(
             *states,

@@ -19,6 +19,7 @@ from .call import Call
 from .gradient import GraphGradients
 from .schema import (
     backward_schema_of,
+    draws_in_backward,
     has_training,
     positional_params,
     schema_of,
@@ -53,6 +54,7 @@ class RegisteredOperator:
         self._on_cpu = [bool(each["on_cpu"]) for each in info.raw["inputs"]]
         self._sees_elements = any(self._on_cpu) and not (self.has_hidden or has_training(info))
         self.has_kernel_of_backward = "backward" in info.functions
+        self.draws_in_backward = draws_in_backward(info)
         self.positional = positional_params(info)
         self._layouts: dict[int, tuple[list[str], list[bool]]] = {}
         self.overload: Any = None
@@ -228,7 +230,10 @@ class RegisteredOperator:
                 for tensor, own, each in zip(made, outputs, prepared.outputs)
                 if hidden or not each[4]
             ]
-        return results + states
+            results += states
+            if hidden and self.draws_in_backward:
+                results.append(torch.tensor(prepared.random_position, device="cpu"))
+        return results
 
     @staticmethod
     def _empty(
@@ -265,6 +270,8 @@ class RegisteredOperator:
             for dtype, shape, is_hidden in self.types(call)
             if hidden or not is_hidden
         ]
+        if hidden and self.draws_in_backward:
+            made.append(torch.empty(2, dtype=torch.int64, device="cpu"))
         return self.result(made)
 
     @staticmethod
@@ -297,6 +304,11 @@ class RegisteredOperator:
                     to_tenon(tensor) if name in self.read_by_backward else None
                     for name, tensor in zip(names, inputs)
                 ]
+                if self.draws_in_backward:  # other calls may have used the leased one meanwhile
+                    *outputs, random_position = outputs
+                    assert random_position is not None
+                    seed, step = random_position.tolist()
+                    prepared.random_position = seed, step
                 tenon_outputs = [to_tenon(tensor) for tensor in outputs]
                 made = prepared.backward(
                     [to_tenon(grad) for grad in grads],
@@ -385,11 +397,11 @@ class RegisteredOperator:
         )
 
     def schemas(self, name: str) -> dict[str, str]:
-        """Schemas by names of torch operators: the operator, its variant with hidden outputs, and
-        its backward.
+        """Schemas by names of torch operators: the operator, its variant for gradients, and its
+        backward.
         """
         made = {name: schema_of(self.info, name)}
-        if self.has_hidden:
+        if self.has_hidden or self.draws_in_backward:
             made[name + "_forward"] = schema_of(self.info, name + "_forward", hidden=True)
         made[name + "_backward"] = backward_schema_of(self.info, name + "_backward")
         return made

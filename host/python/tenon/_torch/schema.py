@@ -60,6 +60,15 @@ def has_training(info: OperatorInfo) -> bool:
     return bool(info.states) or bool(info.raw["random"])
 
 
+def draws_in_backward(info: OperatorInfo) -> bool:
+    """Whether backward may draw the random numbers of forward again. `_forward` then also returns,
+    as its last result, the int64 tensor [seed, step] on the CPU that determines them, and
+    `_backward` takes it as the last of `outputs`. As a tensor it belongs to one call in all graphs:
+    those of autograd, of torch.compile and of saved-tensor hooks.
+    """
+    return bool(info.raw["random"]) and "backward" in info.functions
+
+
 def tensors_of(info: OperatorInfo) -> str:
     """Inputs and states as positional arguments. A call takes states and returns them as it leaves
     them.
@@ -144,7 +153,7 @@ def results_of(info: OperatorInfo, hidden: bool) -> str:
     outputs = info.outputs if hidden else info.visible
     if any(output.count for output in outputs):
         return "Tensor[]"
-    count = len(outputs) + len(info.states)
+    count = len(outputs) + len(info.states) + (hidden and draws_in_backward(info))
     return "Tensor" if count == 1 else "(" + ", ".join(["Tensor"] * count) + ")"
 
 
