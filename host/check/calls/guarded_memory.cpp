@@ -60,9 +60,13 @@ class FreePages {
     }
     return map_pages(size);
   }
+  /// Clears the pages, so that what is read beyond a tensor does not depend on earlier calls.
   void give(Pages pages) {
     const std::lock_guard lock(mutex_);
-    if (free_.size() < most && pages.size < 3 * guard) return free_.push_back(pages);
+    if (free_.size() < most && pages.size < 3 * guard) {
+      std::memset(pages.memory + guard, 0, pages.size - 2 * guard);
+      return free_.push_back(pages);
+    }
     munmap(pages.memory, pages.size);
   }
 
