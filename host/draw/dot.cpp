@@ -68,7 +68,8 @@ Style style_of(Role role) {
 }  // namespace
 
 std::string draw_graph(const Graph& graph) {
-  const auto& model = model_of(graph);
+  const auto current = up_to_date_model(graph);
+  const auto& model = *current;
   std::string dot =
       "digraph tenon {\n  rankdir=TB;\n  node [fontname=\"Helvetica\", fontsize=12, "
       "style=\"filled\", color=\"#555555\"];\n"

@@ -30,6 +30,8 @@ void GraphBuilder::roll_back(const Mark& mark) {
   std::erase_if(model_.objects, [&](const auto& object) { return object.first >= mark.nodes; });
   model_.nodes.resize(mark.nodes);
   model_.values.resize(mark.values);
+  std::erase_if(model_.declared_types,
+                [&](const auto& declared) { return declared.first >= mark.values; });
   model_.edges.resize(mark.edges);
   model_.attributes.resize(mark.attributes);
   model_.ints.resize(mark.ints);
@@ -220,7 +222,7 @@ NodeId GraphBuilder::finish(NodeRecord& node, const Mark& before) {
   bind(model_, plugins_, binding_);
   Inference inference(model_, binding_, TypeTable(model_.values));
   inference.run_from(id);
-  note_reads(inference.determining_constants());
+  note(inference);
   add_implicit_variables(inference.implicit_variables(), id);
   return id;
 }
@@ -365,9 +367,12 @@ void GraphBuilder::add_implicit_variables(
     const auto& declared = binding_.nodes[id].op->info->inputs[edge - node.first_edge];
     auto present = type;
     present.present = 1;
-    model_.edges[edge] = at_node(model_, id, [&] {
+    const auto values = model_.values.size();
+    const auto variable = at_node(model_, id, [&] {
       return implicit_variable(node, *binding_.nodes[id].op, declared, present);
     });
+    if (variable >= values) model_.declared_types.emplace(variable, unknown_type());
+    model_.edges[edge] = variable;
   }
 }
 
@@ -377,20 +382,23 @@ void GraphBuilder::add_implicit_variables(
 void GraphBuilder::complete() {
   const auto bound = binding_.nodes.size(), known = binding_.operators.size();
   const auto inferred_from = model_.inferred_from;
-  const auto first = inferred_from.find_changed().empty() ? bound : 0;
+  const bool outdated = !inferred_from.find_changed().empty();
+  const auto first = outdated ? 0 : bound;
   std::vector<tenon_type> before;
   if (first < model_.nodes.size()) {
     before = declared_types(model_);
     for (auto& value : model_.values)
       if (value.producer != none && value.producer >= first) value.type = unknown_type();
   }
-  if (first == 0) model_.inferred_from.clear();
+  if (outdated) {
+    model_.inferred_from.clear();
+    for (const auto& [value, type] : model_.declared_types)
+      if (model_.values[value].tensor == none) model_.values[value].type = type;
+  }
   try {
     infer_all();
-    for (ValueId value = 0; value < before.size(); ++value)
-      if (const auto producer = model_.values[value].producer;
-          producer != none && producer >= bound)
-        require_declared_type(value, before[value]);
+    for (ValueId value = 0; value < before.size() && !outdated; ++value)
+      if (model_.values[value].producer != none) require_declared_type(value, before[value]);
   } catch (...) {
     for (std::size_t value = 0; value < before.size(); ++value)
       model_.values[value].type = before[value];
@@ -415,7 +423,7 @@ void GraphBuilder::infer_all() {
   for (;;) {
     Inference inference(model_, binding_, TypeTable(model_.values));
     inference.run();
-    note_reads(inference.determining_constants());
+    note(inference);
     auto variables = inference.implicit_variables();
     if (variables.empty()) return;
     std::sort(variables.begin(), variables.end(),
@@ -424,8 +432,11 @@ void GraphBuilder::infer_all() {
   }
 }
 
-void GraphBuilder::note_reads(const std::set<ValueId>& constants) {
-  for (const auto value : constants)
+// Notes what is needed to infer all types again.
+void GraphBuilder::note(const Inference& inference) {
+  model_.declared_types.insert(inference.declared_types().begin(),
+                               inference.declared_types().end());
+  for (const auto value : inference.determining_constants())
     model_.inferred_from.add(model_.tensors[model_.values[value].tensor],
                              value_label(model_, value));
 }

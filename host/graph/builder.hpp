@@ -1,7 +1,6 @@
 // Adds values and nodes to a graph and checks each when it is added.
 #pragma once
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tenon/host/attribute_map.hpp>
@@ -13,6 +12,8 @@
 #include "graph/model.hpp"
 
 namespace tenon {
+
+class Inference;
 
 /// Describes a node to add. Inputs by position or by name; weights that are `none` or left out
 /// become implicit variables (see Graph::add).
@@ -97,7 +98,7 @@ class GraphBuilder {
   NodeId finish(NodeRecord& node, const Mark& before);
   void complete_loaded();
   void infer_all();
-  void note_reads(const std::set<ValueId>& constants);
+  void note(const Inference& inference);
   void require_declared_type(ValueId value, tenon_type declared) const;
 
   GraphModel& model_;

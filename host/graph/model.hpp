@@ -4,6 +4,7 @@
 #include <tenon/abi.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -154,6 +155,8 @@ struct GraphModel {
   std::optional<TrainingRecord> training;  // checkpoints only; ignored by runs
   /// Constants whose elements determined types. Not stored in files.
   ReadConstants inferred_from;
+  /// Types as declared, of inputs, variables and states about which inference learned more.
+  std::map<ValueId, tenon_type> declared_types;
   /// Factories of forward nodes that copy an object of the application, by node. Not stored in
   /// files.
   std::unordered_map<NodeId, std::shared_ptr<const OperatorFactory>> objects;

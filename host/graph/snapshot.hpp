@@ -8,6 +8,7 @@
 
 #include "graph/binding.hpp"
 #include "graph/model.hpp"
+#include "tensor/read_constants.hpp"
 
 namespace tenon {
 
@@ -47,12 +48,42 @@ struct InferenceComplete {
   bool value = false;
 };
 
+/// The constants of a graph whose nodes are not bound yet that may have determined the types in its
+/// file, as they were before the application could write to them. Thread-safe.
+class ExposedConstants {
+ public:
+  ExposedConstants() = default;
+  ExposedConstants(const ExposedConstants& other) : constants_(other.all()) {}
+  ExposedConstants& operator=(const ExposedConstants&) = delete;
+
+  template <class... Arguments>
+  void add(Arguments&&... arguments) const {
+    const std::lock_guard lock(mutex_);
+    constants_.add(std::forward<Arguments>(arguments)...);
+  }
+  ReadConstants all() const {
+    const std::lock_guard lock(mutex_);
+    return constants_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable ReadConstants constants_;
+};
+
 /// Read-only once shared; a graph that is edited continues with its own copy.
 struct GraphSnapshot {
   GraphModel model;
   Binding binding;
   KernelTensors tensors{};
   InferenceComplete inference_complete{};
+  ExposedConstants exposed{};
+
+  bool is_bound() const { return binding.nodes.size() == model.nodes.size(); }
+  /// Whether types follow from the present elements of constants.
+  bool is_up_to_date() const {
+    return (is_bound() ? model.inferred_from.find_changed() : exposed.all().find_changed()).empty();
+  }
 };
 
 }  // namespace tenon

@@ -185,9 +185,13 @@ Tensor Graph::tensor(Value value) const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
   const auto id = impl_->id_of(value);
   if (id == none) throw Failure(FailureKind::usage, "an empty value has no elements");
-  const auto& record = impl_->model().values[id];
-  return record.tensor == none ? Tensor()
-                               : TrackedTensor::expose(impl_->model().tensors[record.tensor]);
+  const auto& model = impl_->model();
+  const auto& record = model.values[id];
+  if (record.tensor == none) return {};
+  const auto& tensor = model.tensors[record.tensor];
+  if (record.role == Role::constant && !impl_->current->is_bound() && may_infer_read(tensor.abi()))
+    impl_->current->exposed.add(tensor, value_label(model, id));
+  return TrackedTensor::expose(tensor);
 }
 
 void Graph::bind() {

@@ -21,6 +21,11 @@ ValueId id_of(const Graph& graph, Value value) {
   return impl_of(graph).id_of(value);
 }
 
+std::shared_ptr<const GraphModel> up_to_date_model(const Graph& graph) {
+  const auto snapshot = impl_of(graph).up_to_date();
+  return {snapshot, &snapshot->model};
+}
+
 void set_tensors(Graph& graph, const std::function<Tensor(ValueId)>& tensor_of) {
   impl_of(graph).set_tensors(tensor_of);
 }
@@ -32,8 +37,9 @@ std::uint32_t new_identity() {
   return ++last;
 }
 
-bool is_up_to_date(const GraphModel& model) {
-  return model.inferred_from.find_changed().empty();
+// Lets the builder see that the types in the file are outdated.
+void prepare_to_bind(GraphSnapshot& graph) {
+  if (!graph.is_bound() && !graph.is_up_to_date()) graph.model.inferred_from = graph.exposed.all();
 }
 
 }  // namespace
@@ -70,13 +76,14 @@ void Graph::Impl::adopt(GraphModel model) {
 
 GraphBuilder Graph::Impl::builder() {
   auto& snapshot = edit();
+  prepare_to_bind(snapshot);
   return {snapshot.model, snapshot.binding, plugins()};
 }
 
 void Graph::Impl::bind() {
   {
     const GraphUsers::ReadGuard use(users);
-    if (complete && is_up_to_date(model())) return;
+    if (complete && current->is_up_to_date()) return;
   }
   const GraphUsers::WriteGuard use(users);
   builder().complete();
@@ -112,19 +119,22 @@ void Graph::Impl::set_tensors(const std::function<Tensor(ValueId)>& tensor_of) {
 }
 
 std::shared_ptr<const GraphSnapshot> Graph::Impl::up_to_date() {
-  return is_up_to_date(model()) ? current : impl_of(completed()).current;
+  return current->is_up_to_date() ? current : impl_of(completed()).current;
 }
 
 Graph Graph::Impl::completed() {
   const GraphUsers::ReadGuard use(users);
-  if (complete && is_up_to_date(model())) return Graph(std::make_shared<Impl>(*this));
+  if (complete && current->is_up_to_date()) return Graph(std::make_shared<Impl>(*this));
   const std::lock_guard lock(completing_);
   auto& operators = plugins();
   const auto version = impl_of(host).version();
-  if (!completed_ || completed_with_ != version || !is_up_to_date(completed_->model)) {
+  if (!completed_ || completed_with_ != version || !completed_->is_up_to_date()) {
     auto made = std::make_shared<GraphSnapshot>(*current);
+    prepare_to_bind(*made);
     GraphBuilder(made->model, made->binding, operators).complete();
     made->inference_complete.value = true;
+    if (!current->is_bound() && current->is_up_to_date())
+      current->exposed.add(made->model.inferred_from);
     completed_ = std::move(made);
     completed_with_ = version;
   }

@@ -124,7 +124,8 @@ std::string type_text(const ValueInfo& value) {
 
 std::vector<ValueInfo> Graph::inputs() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  const auto& model = impl_->model();
+  const auto graph = impl_->up_to_date();
+  const auto& model = graph->model;
   const Docs docs(model);
   std::vector<ValueInfo> found;
   for (const auto id : model.inputs)
@@ -147,21 +148,22 @@ std::vector<ValueInfo> Graph::outputs() const {
 
 std::vector<ValueInfo> Graph::variables() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  return values_of(impl_->model(), Role::variable);
+  return values_of(impl_->up_to_date()->model, Role::variable);
 }
 std::vector<ValueInfo> Graph::states() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  return values_of(impl_->model(), Role::state);
+  return values_of(impl_->up_to_date()->model, Role::state);
 }
 std::vector<ValueInfo> Graph::constants() const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  return values_of(impl_->model(), Role::constant);
+  return values_of(impl_->up_to_date()->model, Role::constant);
 }
 
 std::vector<ValueInfo> Graph::needed_inputs(std::span<const std::string> outputs,
                                             bool training) const {
   const GraphUsers::ReadGuard use(impl_of(*this).users);
-  const auto& model = impl_->model();
+  const auto graph = impl_->up_to_date();
+  const auto& model = graph->model;
   const Docs docs(model);
   std::vector<ValueInfo> found;
   for (const auto id : tenon::needed_inputs(model, outputs, training))

@@ -1,6 +1,7 @@
 // Access to what public handles contain, for the host's own code and its tests.
 #pragma once
 #include <functional>
+#include <memory>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
@@ -34,6 +35,8 @@ inline Session::Impl& impl_of(const Session& session) {
 
 /// The graph as plain data; valid until the graph is edited.
 const GraphModel& model_of(const Graph& graph);
+/// The same, with types that follow from the present elements of its constants.
+std::shared_ptr<const GraphModel> up_to_date_model(const Graph& graph);
 /// The graph for any edit; invalidates references to its previous contents.
 GraphModel& edit_model(Graph& graph);
 /// The value's id in this graph. Throws Failure (usage) for a value of another graph.

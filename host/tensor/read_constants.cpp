@@ -26,12 +26,23 @@ bool same_elements(const Tensor& left, const Tensor& right) {
 
 }  // namespace
 
+bool ReadConstants::has(const Tensor& constant) const {
+  return std::ranges::any_of(read_, [&](const Read& read) {
+    return read.constant.data() == constant.data() && read.constant.bytes() == constant.bytes();
+  });
+}
+
 void ReadConstants::add(const Tensor& constant, std::string name) {
   if (constant.bytes() == 0 || TrackedTensor::constancy(constant) == Constancy::always ||
-      std::ranges::any_of(
-          read_, [&](const Read& read) { return read.constant.data() == constant.data(); }))
+      has(constant))
     return;
   read_.push_back({constant, constant.clone(), std::move(name)});
+  writable_ = true;
+}
+
+void ReadConstants::add(const ReadConstants& others) {
+  for (const auto& read : others.read_)
+    if (!has(read.constant)) read_.push_back(read);
   writable_ = true;
 }
 

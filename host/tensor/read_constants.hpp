@@ -13,6 +13,7 @@ class ReadConstants {
  public:
   /// `constant`: a graph's or session's handle.
   void add(const Tensor& constant, std::string name);
+  void add(const ReadConstants& others);
   /// Whether the elements of a constant differ from those that were read. Costs nothing while no
   /// application has received a handle since the last call.
   bool changed() { return !read_.empty() && look(); }
@@ -25,6 +26,7 @@ class ReadConstants {
     Tensor constant, elements;
     std::string name;
   };
+  bool has(const Tensor& constant) const;
   bool look();
 
   std::vector<Read> read_;

@@ -403,6 +403,7 @@ void Inference::learn(NodeId node, ValueId value, const tenon_type& type) {
       changed_.push_back(value);
       if (!news_.empty()) news_[value] = true;
       if (remember_) before_.emplace_back(value, before);
+      if (model_.values[value].producer == none) declared_types_.emplace(value, before);
       return;
     case Merge::contradiction:
       throw Failure(

@@ -80,6 +80,8 @@ class Inference {
   const std::set<ValueId>& read_constants() const { return read_constants_; }
   /// Those without which less would be known about types. Call after a run.
   std::set<ValueId> determining_constants() const;
+  /// The previous types of values that no node produces and about which it learned.
+  const std::map<ValueId, tenon_type>& declared_types() const { return declared_types_; }
 
   /// Inputs of nodes with unknown outputs whose elements infer() requested but did not get.
   std::vector<std::pair<NodeId, ValueId>> missing_elements() const;
@@ -114,6 +116,7 @@ class Inference {
   std::map<ValueId, Tensor> evaluated_;
   std::set<ValueId> read_constants_;
   std::set<NodeId> readers_of_elements_;
+  std::map<ValueId, tenon_type> declared_types_;
   CallTypes scratch_;
   /// The last request of a node to an object: nodes that share one often repeat it.
   struct Answer {

@@ -48,8 +48,9 @@ class PlanStore {
   void drop(const SessionGraph& graph);
   /// Drops the plans that use one of the values, and those whose executions refer to its memory.
   void drop_users(std::span<const ValueId> values);
-  /// Gives the plan an execution, with room in the arena. Throws Failure (failed) if memory is
-  /// short, and changes nothing then.
+  /// Gives the plan an execution, with room in the arena. Throws Failure (failed) if the memory
+  /// limit does not suffice, and changes nothing then. If the system refuses memory, all executions
+  /// are gone; plans stay.
   void make_execution(Planned& planned, ExecutionContext context, const Destinations& destinations,
                       std::uint64_t memory_limit);
   /// The plan's execution, with the arena grown as needed; it may use the arena until another

@@ -181,7 +181,7 @@ void Planner::refuse_changed() const {
                 fmt::format("constant '{}' determined shapes of the session, but has been written "
                             "to since the session was created",
                             fixed_.find_changed()),
-                "create a new session: it infers the shapes again");
+                "create a new session or trainer: it infers the shapes again");
 }
 
 namespace {

@@ -58,7 +58,9 @@ class Planner {
         graphs_(graphs),
         plans_(plans),
         context_(context),
-        fixed_(options.constant_weights ? ReadConstants() : inferred_from) {}
+        fixed_(options.constant_weights ? ReadConstants() : inferred_from) {
+    if (!options.constant_weights) fixed_.add(graphs.model().inferred_from);
+  }
 
   /// The graph to run now. Drops all plans if the application has changed constants that planning
   /// read. Throws Failure (usage) if it has changed one that the session cannot follow.

@@ -94,9 +94,12 @@ Tensor Session::tensor(std::string_view name) const {
 
 Graph Session::optimized() const {
   const Impl::Use use(*this);
-  const auto& graph = impl_->graphs.up_to_date();
-  return graph_of(impl_of(impl_->graph.host()),
-                  copy_graph(graph.model(), graph.binding(), graph.tensors));
+  const auto& graph = impl_->planner.up_to_date();
+  auto copy = graph_of(impl_of(impl_->graph.host()),
+                       copy_graph(graph.model(), graph.binding(), graph.tensors));
+  impl_of(copy).complete = false;
+  copy.bind();  // notes the constants that determine types
+  return copy;
 }
 
 Graph Session::graph() const {

@@ -1,6 +1,8 @@
 // Inference with the elements of small inputs: constants in graphs, all inputs in eager calls.
 #include <doctest/doctest.h>
 
+#include <numeric>
+#include <tenon/host/draw.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/host/udf.hpp>
 
@@ -67,6 +69,51 @@ struct SumOfTwo : Operator {
   void forward(const Call&) const {}
 };
 
+/// x with a weight of its shape.
+struct WithWeight : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("x");
+    op.types({f32});
+    op.input("x", "any shape");
+    op.input("weight", "the shape of x").weight();
+    op.output("y", "the shape of x");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const { io.require_same_shape("x", "weight", "y"); }
+  void forward(const Call&) const {}
+};
+
+struct SumOfAll : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the sum of x");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.output("y", "[1]");
+    op.backward_reads();
+  }
+  void infer(Infer& io) const { io.set_output(0, {1}); }
+  void forward(const Call& call) const {
+    const auto x = call.input<float>(0);
+    call.output<float>(0)[0] = std::accumulate(x.begin(), x.end(), 0.0F);
+  }
+};
+
+/// Of x, several times: its own type does not depend on the elements of `times`.
+struct SumOfRepeated : Operator {
+  static constexpr void describe(auto& op) {
+    op.doc("the sum of x, several times");
+    op.types({f32});
+    op.input("x", "[n]");
+    op.input("times", "[1]").types({i64});
+    op.output("y", "[1]");
+  }
+  void infer(Infer& io) const { io.set_output(0, {1}); }
+  void forward(Compose& graph) const {
+    const auto repeated = graph.add("repeated", {graph.input("x"), graph.input("times")});
+    graph.set_output(0, graph.add("sum_of_all", {repeated}));
+  }
+};
+
 struct ValueHost : ApplicationHost {
   ValueHost() {
     add<probes::ReshapeTo>("reshape_to");
@@ -75,6 +122,9 @@ struct ValueHost : ApplicationHost {
     add<Reversed>("reversed");
     add<SumOfTwo>("sum_of_two");
     add<probes::Repeated>("repeated");
+    add<WithWeight>("with_weight");
+    add<SumOfAll>("sum_of_all");
+    add<SumOfRepeated>("sum_of_repeated");
   }
 };
 
@@ -226,6 +276,102 @@ TEST_CASE("known values: shapes inferred from a constant follow writes to it, or
   Session of_file(loaded = Graph::from_bytes(host, graph.to_bytes()));
   check(of_file, {1, 6}, 12);
   check(of_loaded, {6, 1}, 12);
+}
+
+TEST_CASE("known values: a loaded graph follows writes to its constants, bound or not") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  graph.output("y", graph.add("reshape_to", {x, graph.constant("to", shape_tensor({2, 3}))}));
+  const auto bytes = graph.to_bytes();
+  const auto write = [](Tensor sizes) {
+    sizes.data<std::int64_t>()[0] = 3, sizes.data<std::int64_t>()[1] = 2;
+  };
+  const auto check = [&](Graph changed) {
+    for (auto each : {changed.clone(), std::move(changed)}) {
+      CHECK(each.outputs().at(0).shape == Shape{3, 2});
+      CHECK(draw_graph(each).find("[3, 2]") != std::string::npos);
+      CHECK(Session(each).run({{"x", vector_of({1, 2, 3, 4, 5, 6})}}).at("y").shape() ==
+            Shape{3, 2});
+      auto again = Graph::from_bytes(host, each.to_bytes());
+      again.bind();
+      CHECK(again.outputs().at(0).shape == Shape{3, 2});
+    }
+  };
+  for (const std::string how : {"unbound", "bound", "session's handle", "edited"}) {
+    CAPTURE(how);
+    auto loaded = Graph::from_bytes(host, bytes);
+    if (how == "bound") loaded.bind();
+    if (how == "session's handle")
+      write(Session(loaded).tensor("to"));
+    else
+      write(loaded.tensor(loaded.find("to")));
+    if (how == "edited") loaded.add("shape_of", {loaded.find("reshape_to")});
+    check(std::move(loaded));
+  }
+}
+
+TEST_CASE("known values: what inputs, variables and states learned follows writes to constants") {
+  ValueHost host;
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  const auto other = graph.input("other", f32, {-1, -1});
+  const auto declared = graph.input("declared", f32, {2, 3});
+  auto sizes = shape_tensor({2, 3});
+  const auto reshaped = graph.add("reshape_to", {x, graph.constant("to", sizes)});
+  graph.output("y", graph.add("sum_of_two", {reshaped, other}));
+  graph.output("w", graph.add("with_weight", {reshaped}, {}, "w"));
+  CHECK(graph.shape(other) == Shape{2, 3});
+  CHECK(graph.shape(graph.find("w_weight")) == Shape{2, 3});
+  sizes.data<std::int64_t>()[0] = 3, sizes.data<std::int64_t>()[1] = 2;
+  CHECK(graph.shape(other) == Shape{3, 2});
+  CHECK(graph.inputs().at(1).shape == Shape{3, 2});
+  CHECK(graph.shape(graph.find("w_weight")) == Shape{3, 2});
+  graph.bind();
+  CHECK(graph.shape(other) == Shape{3, 2});
+  sizes.data<std::int64_t>()[0] = 2, sizes.data<std::int64_t>()[1] = 3;
+  graph.output("z", graph.add("sum_of_two", {reshaped, declared}));
+  sizes.data<std::int64_t>()[0] = 3, sizes.data<std::int64_t>()[1] = 2;
+  CHECK_THROWS_AS(Session{graph}, Failure);  // the application declared [2, 3]
+}
+
+TEST_CASE("known values: constants that share memory are told apart") {
+  ValueHost host;
+  std::vector<std::int64_t> memory{1, 6};
+  Graph graph(host);
+  const auto x = graph.input("x", f32, {6});
+  const auto constant = [&](const char* name, std::int64_t size) {
+    return graph.constant(name, Tensor::borrow(memory.data(), i64, {size}));
+  };
+  graph.output("repeated", graph.add("repeated", {x, constant("times", 1)}));
+  const auto reshaped = graph.add("reshape_to", {x, constant("to", 2)});
+  graph.output("reshaped", reshaped);
+  Session session(graph);
+  memory[1] = 3;
+  CHECK(graph.shape(reshaped) == Shape{1, 3});
+  CHECK(failure_of([&] {
+          session.run({{"x", vector_of({1, 2, 3, 4, 5, 6})}});
+        }).message.starts_with("constant 'to'"));
+}
+
+TEST_CASE("known values: sessions notice what nodes inside a composed operator have read") {
+  ValueHost host;
+  Graph graph(host);
+  auto times = shape_tensor({1});
+  const auto sum =
+      graph.add("sum_of_repeated", {graph.input("x", f32, {3}), graph.constant("times", times)});
+  graph.output("y", sum);
+  const NamedTensors inputs{{"x", vector_of({1, 2, 3})}};
+  const auto y = [&](Session& session) { return session.run(inputs).at("y").values<float>()[0]; };
+  Session session(graph);
+  auto optimized = session.optimized();
+  CHECK(y(session) == 6);
+  times.data<std::int64_t>()[0] = 2;
+  check_says(failure_of([&] { session.run(inputs); }).message, {"constant 'times'", "session"});
+  CHECK_THROWS_AS(session.optimized(), Failure);
+  Session of_graph(graph), of_optimized(optimized);
+  CHECK(y(of_graph) == 12);
+  CHECK(y(of_optimized) == 12);
 }
 
 TEST_CASE("known values: such a value can be requested like any other output") {
