@@ -35,7 +35,7 @@ inline Session::Impl& impl_of(const Session& session) {
 
 /// The graph as plain data; valid until the graph is edited.
 const GraphModel& model_of(const Graph& graph);
-/// The same, with types that follow from the present elements of its constants.
+/// The graph as plain data, with types that follow from the present elements of its constants.
 std::shared_ptr<const GraphModel> up_to_date_model(const Graph& graph);
 /// The graph for any edit; invalidates references to its previous contents.
 GraphModel& edit_model(Graph& graph);

@@ -98,7 +98,7 @@ struct SumOfAll : Operator {
   }
 };
 
-/// Of x, several times: its own type does not depend on the elements of `times`.
+/// The sum of x, several times: its own type does not depend on the elements of `times`.
 struct SumOfRepeated : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the sum of x, several times");
