@@ -66,8 +66,14 @@ class Case:
         }
 
 
+class Refused(Exception):
+    """A program's error."""
+
+
 class Process:
-    def __init__(self, case: Case, result: Path) -> None:
+    """A program that runs a case; by default program.py."""
+
+    def __init__(self, case: Case, result: Path, command: list[str] | None = None) -> None:
         self.case, self.result = case, result
         arguments = [
             case.program,
@@ -78,21 +84,27 @@ class Process:
             str(result),
         ]
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "program.py"), *arguments],
+            [sys.executable, *(command or [str(Path(__file__).parent / "program.py"), *arguments])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
         ready = self._answer()
+        if "error" in ready:
+            self.end()
+            raise Refused(f"{case.program}: {ready['error']}")
         case.version, case.bytes = ready["version"], ready["bytes"]
         case.runs = max(3, min(50, round(TURN / ready["seconds"])))
 
-    def turn(self) -> None:
+    def ask(self, question: str) -> Any:
         assert self._process.stdin
-        self._process.stdin.write(f"{self.case.runs}\n")
+        self._process.stdin.write(f"{question}\n")
         self._process.stdin.flush()
-        found = self._answer()
+        return self._answer()
+
+    def turn(self) -> None:
+        found = self.ask(str(self.case.runs))
         self.case.seconds.append(statistics.median(found))
         self.case.least = min(self.case.least, *found)
         time.sleep(PAUSE)
