@@ -31,6 +31,7 @@ TEST_CASE("dimension names: imported, shown and saved; equal names need equal si
     CHECK(tenon::type_text(inputs[0]) == "float32 [batch, 2, ?]");
     CHECK(tenon::type_text(inputs[1]) == "float32 [batch, length]");
     tenon::Session session(one);
+    CHECK(tenon::type_text(session.optimized().inputs()[1]) == "float32 [batch, length]");
     const auto run = [&](std::int64_t rows, std::int64_t others) {
       return failure_of([&] {
                session.run({{"x", tenon::Tensor::zeros(tenon::f32, {rows, 2, 5})},

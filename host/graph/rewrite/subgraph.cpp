@@ -104,6 +104,11 @@ class Extraction {
       model.tensors.push_back(has_session_tensor ? tensors_[value] : from_.tensors[record.tensor]);
       record.tensor = static_cast<std::uint32_t>(model.tensors.size() - 1);
     }
+    if (record.dims != none) {
+      auto& names = model.dim_names.emplace_back();
+      for (const auto name : from_.dim_names[record.dims]) names.push_back(text(name));
+      record.dims = static_cast<std::uint32_t>(model.dim_names.size() - 1);
+    }
     if (record.role == Role::input) model.inputs.push_back(id);
     model.value_names.add(record.name, id);
     model.values.push_back(record);
