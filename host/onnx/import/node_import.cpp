@@ -289,6 +289,33 @@ void NodeImport::output(std::size_t i, Operand operand) {
   if (has_output(i)) importer_.define(node_.outputs[i], std::move(operand));
 }
 
+void NodeImport::import_as(std::string_view type, const std::vector<Operand>& inputs) {
+  auto& scope = importer_.scope_;
+  struct Names {  // of the inputs, which the scope refers to until the node is imported
+    ~Names() {
+      for (const auto& name : all) scope.erase(name);
+    }
+    Importer::Scope& scope;
+    std::deque<std::string> all{};
+  } names{scope};
+  std::vector<std::string_view> views;
+  for (const auto& input : inputs) {
+    if (input.empty()) {
+      views.emplace_back();
+      continue;
+    }
+    std::string name = fmt::format("{}.input_{}", label(), views.size());
+    while (importer_.find_or_read(name) != nullptr) name += '_';
+    views.emplace_back(names.all.emplace_back(std::move(name)));
+    importer_.define(views.back(), input);
+  }
+  auto node = node_;
+  node.domain = {}, node.type = type, node.overload = {};
+  node.inputs = {views.data(), views.size()};
+  importer_.import_node(node);
+  for (const auto& attribute : node_.attributes) ignore(attribute.name);
+}
+
 void NodeImport::finish() const {
   for (const auto& attribute : node_.attributes)
     if (!used_.contains(attribute.name))

@@ -78,6 +78,9 @@ class NodeImport {
   /// the end; others unchanged.
   Operand widened(const Operand& operand);
 
+  /// Imports the node as ONNX's operator of this type, with its own attributes and outputs and with
+  /// these inputs, of which some may be empty.
+  void import_as(std::string_view type, const std::vector<Operand>& inputs);
   const proto::Graph& graph(std::string_view name);  ///< error if the attribute is not a graph
   /// Inlines a graph that certainly runs and returns its results. Empty if operators are missing.
   std::vector<Operand> inlined(const proto::Graph& graph, const std::vector<Operand>& inputs = {});

@@ -154,11 +154,41 @@ void dynamic_quantize_linear(NodeImport& node) {
   if (node.has_output(2)) node.output(2, point);
 }
 
-const Composition quantized_read[] = {{"MatMulInteger", matmul_integer},
-                                      {"QLinearMatMul", qlinear_matmul},
-                                      {"DynamicQuantizeLinear", dynamic_quantize_linear},
-                                      {"ConvInteger", conv_integer, 10},
-                                      {"QLinearConv", qlinear_conv, 10}};
+// Weights of a recurrent layer, [directions, features, rows] with a scale for each direction or for
+// each row of it, as ONNX's LSTM has them: float32 [directions, rows, features].
+Operand recurrent_weight(NodeImport& node, std::size_t weight, std::size_t scale) {
+  const auto along_rows = [&](const Operand& x) {
+    const auto shape = node.shape(x);
+    node.require_known(shape.known(),
+                       "the shape of a scale or zero point of its weights is unknown");
+    const auto directions = shape.rank() > 0 ? shape[0] : 1;
+    node.require(directions > 0, "a scale or zero point of its weights is empty");
+    return node.add("tenon.reshape", std::vector{node.cast(x, f32)},
+                    {{"shape", {directions, 1, shape.size() / directions}}});
+  };
+  auto x = node.cast(node.input(weight), f32);
+  if (node.has(scale + 1))
+    x = node.add("tenon.sub", std::vector{x, along_rows(node.input(scale + 1))});
+  x = node.add("tenon.mul", std::vector{x, along_rows(node.input(scale))});
+  return node.add("tenon.transpose", std::vector{x}, {{"axes", {0, 2, 1}}});
+}
+
+// Only the weights are rounded to 8 bits: onnxruntime also rounds the data and the hidden state in
+// each step, by ranges of their own, which costs precision.
+void dynamic_quantize_lstm(NodeImport& node) {
+  node.import_as("LSTM",
+                 {node.input(0), recurrent_weight(node, 1, 8), recurrent_weight(node, 2, 10),
+                  node.optional_input(3), node.optional_input(4), node.optional_input(5),
+                  node.optional_input(6), node.optional_input(7)});
+}
+
+const Composition quantized_read[] = {
+    {"MatMulInteger", matmul_integer},
+    {"QLinearMatMul", qlinear_matmul},
+    {"DynamicQuantizeLinear", dynamic_quantize_linear},
+    {"ConvInteger", conv_integer, 10},
+    {"QLinearConv", qlinear_conv, 10},
+    {"DynamicQuantizeLSTM", dynamic_quantize_lstm, 1, "com.microsoft"}};
 
 }  // namespace
 }  // namespace tenon::onnx
