@@ -40,6 +40,8 @@ struct Cast : tenon::Operator {
     op.linear("x");
     op.param("dtype", &Cast::dtype, "dtype of y").required().one_of(tenon::every_type);
     op.backward_reads();
+    op.exact_rule("same_dtype", "cast(x; ...)", "x");  // no rule changes the dtype of a result
+    op.example({{"x", {2, 3}, tenon::f32}}, {{"dtype", "float32"}});
     op.example({{"x", {2, 3}}}, {{"dtype", "complex64"}});  // complex results are supported, too
     describe_onnx(op);
   }

@@ -10,9 +10,9 @@
 namespace tenon {
 namespace {
 
-// A folded constant may be this much larger than its sources: worthwhile for tables, not for
-// tensors filled with one number.
-constexpr std::uint64_t small_result = 64 << 10, growth = 2;
+// A folded constant may be this much larger than its sources: worthwhile for tables and for
+// weights of 8 bits that become float32, not for tensors filled with one number.
+constexpr std::uint64_t small_result = 64 << 10, growth = 4;
 
 }  // namespace
 

@@ -101,6 +101,7 @@ class Rewriting {
   struct Applied;
   Applied apply_at(NodeId id, NodeId position);
   bool apply(std::size_t rule, const RuleMatch& match, NodeId position, Applied& applied);
+  bool loses_broadcast(const ResolvedRule& rule, const RuleMatch& match) const;
   ValueId build_replacement(const ResolvedRule& rule, const RuleMatch& match,
                             std::vector<NodeId>& added);
   bool may_replace_root(NodeId root, ValueId added, bool is_new) const;

@@ -14,7 +14,8 @@ bool RuleMatch::may_match(NodeId root) const {
     const auto& operand = rule_.rule.root().inputs[static_cast<std::size_t>(indices[i])].operand;
     if (!operand.call) continue;
     const auto value = model_.edges[node.first_edge + i];
-    if (value == none || model_.values[value].producer == none || graph_.uses(value) != 1)
+    if (value == none || model_.values[value].producer == none ||
+        (graph_.uses(value) != 1 && !may_share()))
       return false;
     if (model_.operators[model_.nodes[model_.values[value].producer].op].name !=
         rule_.pattern[operand.index].op->name)
@@ -45,11 +46,11 @@ bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
 }
 
 // Only the first output of a matched call may be read, and that of an inner call only by the
-// pattern.
+// pattern, unless it stays for its other readers.
 bool RuleMatch::match_results(const NodeRecord& node, bool inner) const {
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
-    const std::uint32_t max_uses = i > 0 ? 0 : inner ? 1 : ~0u;
+    const std::uint32_t max_uses = i > 0 ? 0 : inner && !may_share() ? 1 : ~0u;
     if (graph_.uses(value) > max_uses || (max_uses <= 1 && graph_.is_output(value))) return false;
   }
   return true;

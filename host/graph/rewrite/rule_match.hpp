@@ -28,6 +28,8 @@ class RuleMatch {
 
  private:
   bool may_match(NodeId root) const;
+  /// Whether inner calls may have other readers: the replacement computes nothing.
+  bool may_share() const { return rule_.rule.replacement.empty(); }
   bool match_call(std::size_t call, NodeId id, bool inner);
   bool match_results(const NodeRecord& node, bool inner) const;
   bool match_params(std::size_t call, const NodeRecord& node);

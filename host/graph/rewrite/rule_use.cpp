@@ -19,6 +19,14 @@ bool same_type(const tenon_type& left, const tenon_type& right) {
          std::equal(left.dims, left.dims + std::max<int>(left.rank, 0), right.dims);
 }
 
+// Whether only a run tells that the value is broadcast to the result.
+bool may_broadcast(const tenon_type& value, const tenon_type& result) {
+  bool may = false;
+  for (int axis = 0; axis < value.rank && value.rank == result.rank; ++axis)
+    may = may || (value.dims[axis] == 1 && result.dims[axis] == unknown);
+  return may;
+}
+
 // Whether the node has an implicit variable, which would belong to no node of the original graph.
 bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_before) {
   const auto& node = model.nodes[id];
@@ -35,7 +43,7 @@ bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_bef
 /// The result of trying the rules at a node.
 struct Rewriting::Applied {
   bool any = false;
-  NodeId root = none;  // node that replaces it; none: an existing value does
+  std::vector<NodeId> added;  // nodes that replace it, the root last; empty: an existing value does
 };
 
 // Applied rules may add operators, so the list grows with the model's.
@@ -63,10 +71,15 @@ bool Rewriting::matches_any(NodeId id) {
 void Rewriting::apply_rules() {
   const auto count = static_cast<NodeId>(model_->nodes.size());
   if (setting_.rules == nullptr || setting_.rules->empty()) return;
-  for (NodeId id = 0; id < count; ++id) {
-    update_edges(id);
-    for (auto at = id; at != none && !removed_[at];) at = apply_at(at, id).root;
-  }
+  for (NodeId id = 0; id < count; ++id)
+    for (std::vector<NodeId> left{id}; !left.empty();) {
+      const auto at = left.back();
+      left.pop_back();
+      update_edges(at);
+      if (removed_[at]) continue;
+      const auto added = apply_at(at, id).added;
+      left.insert(left.end(), added.rbegin(), added.rend());
+    }
 }
 
 Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
@@ -85,6 +98,7 @@ Rewriting::Applied Rewriting::apply_at(NodeId id, NodeId position) {
 bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId position,
                       Applied& applied) {
   const auto& rule = (*setting_.rules)[number];
+  if (loses_broadcast(rule, match)) return false;
   auto& model = to_->model;
   const auto root = match.root();
   GraphBuilder builder(model, to_->binding, *setting_.plugins);
@@ -107,6 +121,8 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
   removed_.resize(model.nodes.size());
   for (auto value = before.values; value < model.values.size(); ++value)
     if (model.values[value].role == Role::constant) constant_[value] = true;
+  auto& inserted = after_[position];  // new nodes take the place of a root that was inserted, too
+  inserted.insert(std::find(inserted.begin(), inserted.end(), root), added.begin(), added.end());
   for (const auto id : added) {
     const auto& node = model.nodes[id];
     if (files_.insert(to_->binding.operators[node.op]->file).second)
@@ -114,7 +130,8 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
     for (std::uint32_t i = 0; i < node.input_count; ++i)
       if (const auto value = model.edges[node.first_edge + i]; value != none) ++uses_[value];
     if (computes_constant(id)) mark_constant(id);
-    after_[position].push_back(id);
+    created_by_[id] = created_by_[root];
+    created_by_[id].insert(number);
   }
   const auto old = model.nodes[root].first_output;
   if (!added.empty()) {
@@ -125,16 +142,38 @@ bool Rewriting::apply(std::size_t number, const RuleMatch& match, NodeId positio
       else
         names.push_back(model.nodes[id].name);
     }
-    created_by_[added.back()] = created_by_[root];
-    created_by_[added.back()].insert(number);
-    applied.root = added.back();
-  } else {
-    for (const auto id : match.nodes())
-      note(id, fmt::format("equal to its input, by rule {}", rule.label));
   }
-  for (const auto id : match.nodes()) drop(id);
+  // Inner nodes of a pattern that is replaced by a value may have other readers, and then stay.
+  for (auto id = match.nodes().rbegin(); id != match.nodes().rend(); ++id) {
+    const auto made = model.nodes[*id].first_output;
+    if (removed_[*id] || (*id != root && (uses_[made] > 0 || is_output_[made]))) continue;
+    if (added.empty()) note(*id, fmt::format("equal to its input, by rule {}", rule.label));
+    drop(*id);
+  }
   redirect(old, result);
+  applied.added = std::move(added);
   return applied.any = true;
+}
+
+// Whether an operand that the root may broadcast becomes an operand of another kind of operator,
+// which would refuse it in a run that does; such a run would have to use the original graph.
+bool Rewriting::loses_broadcast(const ResolvedRule& rule, const RuleMatch& match) const {
+  const auto& root = model_->nodes[match.root()];
+  if (!binding_->nodes[match.root()].info->elementwise) return false;
+  const auto first = model_->edges.begin() + root.first_edge;
+  const auto& result = model_->values[root.first_output].type;
+  for (std::size_t call = 0; call < rule.replacement.size(); ++call) {
+    const auto& inputs = rule.rule.replacement[call].inputs;
+    if (rule.replacement[call].op->elementwise || inputs.size() < 2) continue;
+    for (const auto& input : inputs) {
+      const auto value = input.operand.call ? none : match.value(input.operand.index);
+      if (value != none &&
+          std::find(first, first + root.input_count, value) != first + root.input_count &&
+          may_broadcast(model_->values[value].type, result))
+        return true;
+    }
+  }
+  return false;
 }
 
 // Adds the replacement after all other nodes; may leave some of them in the graph on failure.

@@ -3,6 +3,26 @@
 #include "shared/box_copy.hpp"
 #include "shared/dims.hpp"
 
+// Rules that move transpositions to channels-last after elementwise operators, where they meet
+// transpositions to channels-first: converted networks transpose around each convolution. Texts of
+// rules must be literals, which only macros can concatenate.
+#define TENON_LAST(x) "transpose(" x "; axes=[0, 2, 3, 1])"
+#define TENON_PAIR(op, name, first, second) \
+  op.exact_rule(name, "transpose(transpose(x; axes=[" first "]); axes=[" second "])", "x")
+#define TENON_AFTER(op, function) \
+  op.exact_rule(function, function "(" TENON_LAST("x") "; ...)", TENON_LAST(function "(x; ...)"))
+#define TENON_AFTER_BOTH(op, function)                                                   \
+  op.exact_rule(function "_both", function "(" TENON_LAST("x") ", " TENON_LAST("y") ")", \
+                TENON_LAST(function "(x, y)"))
+// c! with four dimensions; with one, as only vectors have these axes; and with one element.
+#define TENON_FIRST "transpose(c; axes=[0, 3, 1, 2])"
+#define TENON_VECTOR "expand_dims(transpose(c; axes=[0]); axis=[0, 2, 3])"
+#define TENON_ONE "reshape(c; shape=[])"
+#define TENON_AFTER_LEFT(op, name, function, c) \
+  op.exact_rule(name, function "(" TENON_LAST("x") ", c!)", TENON_LAST(function "(x, " c ")"))
+#define TENON_AFTER_RIGHT(op, name, function, c) \
+  op.exact_rule(name, function "(c!, " TENON_LAST("x") ")", TENON_LAST(function "(" c ", x)"))
+
 struct Transpose : tenon::Operator {
   tenon::Ints axes;
 
@@ -18,6 +38,30 @@ struct Transpose : tenon::Operator {
     op.backward_reads();
     op.example({{"x", {2, 3}}}, {{"axes", {1, 0}}});
     op.onnx("", "Transpose").attribute("perm", "axes");
+    TENON_PAIR(op, "first_and_last", "0, 3, 1, 2", "0, 2, 3, 1");
+    TENON_PAIR(op, "last_and_first", "0, 2, 3, 1", "0, 3, 1, 2");
+    TENON_PAIR(op, "rows", "0, 2, 1", "0, 2, 1");
+    TENON_PAIR(op, "heads", "0, 2, 1, 3", "0, 2, 1, 3");
+    TENON_AFTER(op, "relu");
+    TENON_AFTER(op, "clip");
+    TENON_AFTER(op, "leaky_relu");
+    TENON_AFTER(op, "sigmoid");
+    TENON_AFTER_BOTH(op, "add");
+    TENON_AFTER_BOTH(op, "mul");
+    TENON_AFTER_LEFT(op, "add", "add", TENON_FIRST);
+    TENON_AFTER_LEFT(op, "sub", "sub", TENON_FIRST);
+    TENON_AFTER_LEFT(op, "mul", "mul", TENON_FIRST);
+    TENON_AFTER_LEFT(op, "div", "div", TENON_FIRST);
+    TENON_AFTER_LEFT(op, "add_vector", "add", TENON_VECTOR);
+    TENON_AFTER_LEFT(op, "sub_vector", "sub", TENON_VECTOR);
+    TENON_AFTER_LEFT(op, "mul_vector", "mul", TENON_VECTOR);
+    TENON_AFTER_LEFT(op, "add_one", "add", TENON_ONE);
+    TENON_AFTER_LEFT(op, "mul_one", "mul", TENON_ONE);
+    TENON_AFTER_LEFT(op, "div_one", "div", TENON_ONE);
+    TENON_AFTER_RIGHT(op, "add_on_the_right", "add", TENON_FIRST);
+    TENON_AFTER_RIGHT(op, "mul_on_the_right", "mul", TENON_FIRST);
+    TENON_AFTER_RIGHT(op, "add_vector_on_the_right", "add", TENON_VECTOR);
+    TENON_AFTER_RIGHT(op, "mul_one_on_the_right", "mul", TENON_ONE);
   }
 
   void infer(tenon::Infer& io) const {
@@ -72,3 +116,13 @@ struct Transpose : tenon::Operator {
     return permuted;
   }
 };
+
+#undef TENON_LAST
+#undef TENON_PAIR
+#undef TENON_AFTER
+#undef TENON_AFTER_BOTH
+#undef TENON_ONE
+#undef TENON_FIRST
+#undef TENON_VECTOR
+#undef TENON_AFTER_LEFT
+#undef TENON_AFTER_RIGHT

@@ -394,8 +394,8 @@ class Declarations : public VersionDeclarations<records> {
   /// epsilon=$e. `w!` matches only a constant of the session, such as a weight; values computed
   /// only from constants are computed once. `b?` is an optional input that need not be connected;
   /// optional inputs that are not mentioned must not be. Results of the pattern's inner calls must
-  /// have no other reader. Operators are looked up in the space of op's operator first, then in
-  /// Tenon's; `space.name` refers to another space.
+  /// have no other reader, unless the replacement is just a value. Operators are looked up in the
+  /// space of op's operator first, then in Tenon's; `space.name` refers to another space.
   constexpr void rule(const char* name, const char* pattern, const char* replacement) {
     add(&Description::rewrites, RewriteEntry{name, pattern, replacement, false});
   }

@@ -196,6 +196,96 @@ TEST_CASE(
   CHECK(why_removed("table") == "computed once, for all runs");
 }
 
+TEST_CASE("weights of 8 bits that become float32 are constants of the session") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto scale = graph.constant("scale", numbers({1}, 1, 2, 1));
+  const auto weight = graph.add(
+      "dequantize", {graph.variable("w", Tensor::zeros(i8, {300, 300})), scale}, {}, "weight");
+  graph.output("y", graph.add("matmul", {graph.input("x", f32, {1, 300}), weight}, {}, "product"));
+  CHECK(nodes_of(graph) == std::vector<std::string>{"product"});
+}
+
+TEST_CASE("casts to the dtype that a value has are removed, and do not keep rules from applying") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto cast = [&](const Value& x, const char* dtype, const char* name) {
+    return graph.add("cast", {x}, {{"dtype", dtype}}, name);
+  };
+  const auto product = graph.add("fully_connected",
+                                 {cast(graph.input("x", f32, {-1, 4}), "float32", "same"),
+                                  graph.variable("w", numbers({5, 4}, -1, 1, 4))},
+                                 {{"num_hidden", 5}, {"no_bias", true}}, "fc");
+  const auto act = graph.add("relu", {cast(product, "float32", "same2")}, {}, "act");
+  graph.output("y", cast(cast(act, "int32", "other"), "int32", "same3"));
+  for (const auto optimize : {Optimize::full, Optimize::exact})
+    CHECK(nodes_of(graph, optimize) == std::vector<std::string>{"fc+act", "other"});
+  const NamedTensors inputs{{"x", numbers({3, 4}, -9, 9, 5)}};
+  CHECK(same_bits(run(graph, inputs, Optimize::full).at("y"),
+                  run(graph, inputs, Optimize::none).at("y")));
+}
+
+TEST_CASE("a sum that broadcasts for some sizes is not fused: runs would need the original graph") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto x = graph.input("x", f32, {1, 3, -1, -1});
+  const auto sum_of = [&](const std::string& name, const Value& addend) {
+    const auto layer =
+        graph.add("convolution", {x, graph.variable(name + "_w", numbers({4, 3, 1, 1}, -1, 1, 4))},
+                  {{"num_filter", 4}, {"kernel", {1, 1}}, {"no_bias", true}}, name);
+    return graph.add("add", {layer, addend}, {}, name + "_sum");
+  };
+  graph.output("y", sum_of("first", graph.constant("c", numbers({1, 4, 1, 1}, -1, 1, 1))));
+  graph.output("z", sum_of("second", graph.input("addend", f32, {1, 4, -1, -1})));
+  CHECK(nodes_of(graph) == std::vector<std::string>{"first", "first_sum", "second+second_sum"});
+}
+
+TEST_CASE("transpositions around convolutions meet each other and end") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto transposed = [&](const Value& x, const AttributeValue& axes) {
+    return graph.add("transpose", {x}, {{"axes", axes}});
+  };
+  const auto first = AttributeValue(std::vector<std::int64_t>{0, 3, 1, 2}),
+             last = AttributeValue(std::vector<std::int64_t>{0, 2, 3, 1});
+  const auto layer = [&](const Value& x, const std::string& name, std::uint32_t seed) {
+    const auto weight = graph.variable(name + "_w", numbers({4, 4, 1, 1}, -1, 1, seed));
+    return transposed(graph.add("convolution", {transposed(x, first), weight},
+                                {{"num_filter", 4}, {"kernel", {1, 1}}, {"no_bias", true}}, name),
+                      last);
+  };
+  // all sizes are 4, so that no shape prevents a constant from being moved to another axis
+  const auto x = graph.input("x", f32, {4, 4, 4, 4});
+  const auto shift = graph.constant("shift", numbers({4}, -1, 1, 1));
+  const auto one = graph.constant("half", numbers({1}, 0.5, 1, 2));
+  auto head =
+      graph.add("relu", {graph.add("add", {layer(x, "conv1", 3), shift}, {}, "a1")}, {}, "r1");
+  auto side = graph.add("mul", {one, layer(head, "conv2", 4)}, {}, "m1");
+  auto both =
+      graph.add("relu", {graph.add("add", {side, layer(head, "conv3", 5)}, {}, "a2")}, {}, "r2");
+  graph.output("y", both);
+  const NamedTensors inputs{{"x", numbers({4, 4, 4, 4}, -1, 1, 6)}};
+  const auto transpositions = [&] {
+    const auto session = Session(graph);
+    std::size_t count = 0;
+    for (const auto& node : session.optimized().nodes()) count += node.op == "transpose";
+    return count;
+  };
+  CHECK(transpositions() == 2);  // of x and y
+  CHECK(same_bits(run(graph, inputs, Optimize::exact).at("y"),
+                  run(graph, inputs, Optimize::none).at("y")));
+  int count = 0;
+  for (const auto& shape : {Shape{4, 1, 1}, Shape{4, 1}, Shape{4, 1, 1, 1}, Shape{4, 4},
+                            Shape{1, 1, 1, 4}, Shape{1, 4, 1, 4}}) {
+    const auto name = std::to_string(++count);
+    const auto rows = graph.constant("other" + name, numbers(shape, -1, 1, 7));
+    graph.output("z" + name, graph.add("add", {layer(both, "conv_" + name, 8), rows}));
+  }
+  const auto written = run(graph, inputs, Optimize::none),
+             exact = run(graph, inputs, Optimize::exact);
+  for (const auto& [name, tensor] : written) CHECK(same_bits(exact.at(name), tensor));
+}
+
 TEST_CASE("a constant subgraph that fails stays in the graph, whose run names the node") {
   RewritingHost with;
   Graph graph(with.host);
