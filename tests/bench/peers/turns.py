@@ -142,6 +142,8 @@ class Load:
         self.found.append((time.perf_counter() - begin) / (time.process_time() - work))
 
     def __str__(self) -> str:
+        if not self.found:  # nothing was measured
+            self.look()
         told = (
             f"this process took {statistics.median(self.found):.2f} times its CPU time "
             f"(most: {max(self.found):.2f}); 1.00 is an idle machine"
