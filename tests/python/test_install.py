@@ -42,6 +42,7 @@ ONE_OF_EACH_PLUGIN: dict[str, tuple[Callable[[], object], object]] = {
     "tenon_comm": (lambda: ops.all_reduce(np.array([1.0, 2.0])), [1, 2]),
     "tenon_elementwise": (lambda: ops.relu(np.array([-1.0, 2.0])), [0, 2]),
     "tenon_linalg": (lambda: ops.matmul(np.eye(2), np.full((2, 2), 3.0)), [[3, 3], [3, 3]]),
+    "tenon_ml": (lambda: ops.normalizer(np.array([[3.0, 4.0]]), norm="l2"), [[0.6, 0.8]]),
     "tenon_nn": (lambda: ops.softmax(np.zeros((1, 4))), [[0.25, 0.25, 0.25, 0.25]]),
     "tenon_optim": (lambda: ops.scale_by(np.array([2.0]), np.array(3.0, np.float32)), [6]),
     "tenon_random": (

@@ -33,7 +33,24 @@ OPTIMIZERS = (
     "rmsprop",
     "sgd",
 )
-NO_GRADIENT = (*OPTIMIZERS, "bit_cast", "fused_fully_connected", "max_roi_pool", "unique")
+TRADITIONAL = (
+    "classify_scores",
+    "label_encoder",
+    "normalizer",
+    "svm_classifier",
+    "svm_regressor",
+    "transform_scores",
+    "tree_ensemble",
+    "tree_ensemble_classifier",
+)
+NO_GRADIENT = (
+    *OPTIMIZERS,
+    *TRADITIONAL,
+    "bit_cast",
+    "fused_fully_connected",
+    "max_roi_pool",
+    "unique",
+)
 
 
 def registered(name, params=None):
