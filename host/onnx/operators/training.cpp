@@ -1,5 +1,4 @@
-// ai.onnx.preview.training: optimizer steps per parameter; ai.onnx.ml: operators that have an
-// equivalent in Tenon.
+// ai.onnx.preview.training: optimizer steps per parameter.
 #include <fmt/format.h>
 
 #include "onnx/import/node_import.hpp"
@@ -102,27 +101,9 @@ void momentum(NodeImport& node) {
   }
 }
 
-void binarizer(NodeImport& node) {
-  const auto x = node.input(0);
-  const auto wide = node.cast(x, f64);
-  node.output(node.cast(
-      node.add("tenon.greater", std::vector{wide, node.scalar(node.real("threshold", 0), wide)}),
-      node.dtype(x)));
-}
-
-// Selects columns by index; a vector counts as one row.
-void feature_extractor(NodeImport& node) {
-  auto x = node.input(0);
-  if (node.rank(x) == 1) x = node.add("tenon.expand_dims", std::vector{x}, {{"axis", {0}}});
-  const auto indices = node.add("tenon.reshape", std::vector{node.input(1)}, {{"shape", {-1}}});
-  node.output(node.add("tenon.gather", std::vector{x, indices}, {{"axis", -1}}));
-}
-
 const Composition training_read[] = {{"Adagrad", adagrad, 1, training},
                                      {"Adam", adam, 1, training},
-                                     {"Momentum", momentum, 1, training},
-                                     {"Binarizer", binarizer, 1, "ai.onnx.ml"},
-                                     {"ArrayFeatureExtractor", feature_extractor, 1, "ai.onnx.ml"}};
+                                     {"Momentum", momentum, 1, training}};
 
 }  // namespace
 }  // namespace tenon::onnx

@@ -1,0 +1,174 @@
+// Models of ai.onnx.ml. Expected numbers were recorded from onnxruntime 1.32.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <limits>
+#include <tenon/host/host.hpp>
+#include <tenon/host/onnx.hpp>
+#include <tenon/host/session.hpp>
+
+#include "../built.hpp"
+#include "../failure_of.hpp"
+#include "../temporary_folder.hpp"
+#include "onnx_bytes.hpp"
+
+namespace {
+
+using namespace onnx_bytes;
+
+std::string text(const std::string& name, const std::string& value) {
+  return attribute(name, 3, message([&](auto& to) { to.add_bytes(4, value); }));
+}
+std::string floats(const std::string& name, const std::vector<float>& values) {
+  return attribute(
+      name, 6, message([&](auto& to) { to.add_packed_float(7, values.begin(), values.end()); }));
+}
+std::string texts(const std::string& name, const Texts& values) {
+  return attribute(name, 8, message([&](auto& to) {
+                     for (const auto& value : values) to.add_bytes(9, value);
+                   }));
+}
+std::string tensors(const std::string& name, const std::string& tensor) {
+  return attribute(name, 4, message([&](auto& to) { to.add_message(5, tensor); }));
+}
+
+/// Runs one node from x, float32 [rows, columns].
+struct MlHost {
+  MlHost() : host(options()) { host.add_plugins(built("plugins")); }
+  static tenon::HostOptions options() {
+    tenon::HostOptions options;
+    options.search_defaults = false;
+    return options;
+  }
+  tenon::Graph load(const std::string& type, const Texts& attributes, const Texts& outputs) {
+    ModelFields model;
+    model.graph.nodes = {{type, {"x"}, outputs, attributes, "", "ai.onnx.ml"}};
+    model.graph.inputs = {value("x", tensor_type(1, {{-1}, {2}}))};
+    for (const auto& name : outputs) model.graph.outputs.push_back(value(name));
+    model.opsets = {{"", 17}, {"ai.onnx.ml", 5}};
+    const auto path = folder / "model.onnx";
+    std::ofstream(path, std::ios::binary) << model.bytes();
+    return tenon::onnx::load(host, path);
+  }
+  std::vector<float> run(const std::string& type, const Texts& attributes,
+                         const std::vector<float>& x, const Texts& outputs = {"y"}) {
+    const auto made =
+        tenon::Session(load(type, attributes, outputs))
+            .run({{"x", tenon::Tensor::from(x, {static_cast<std::int64_t>(x.size()) / 2, 2})}})
+            .at(outputs.back());
+    const auto values = made.values<float>();
+    return {values.begin(), values.end()};
+  }
+  std::string refusal(const std::string& type, const Texts& attributes) {
+    return failure_of([&] { load(type, attributes, {"y"}); }).message;
+  }
+  TemporaryFolder folder;
+  tenon::Host host;
+};
+
+/// x0 <= 1 ? (x1 > 0 ? 10 : 20) : 30, with nodes that are not in order.
+Texts tree(const Texts& more = {}) {
+  Texts all{ints_attribute("nodes_treeids", {4, 4, 4, 4, 4}),
+            ints_attribute("nodes_nodeids", {2, 0, 4, 1, 3}),
+            ints_attribute("nodes_featureids", {0, 1, 0, 0, 0}),
+            ints_attribute("nodes_truenodeids", {0, 1, 0, 0, 0}),
+            ints_attribute("nodes_falsenodeids", {3, 4, 0, 0, 0}),
+            texts("nodes_modes", {"BRANCH_LEQ", "BRANCH_GT", "LEAF", "LEAF", "LEAF"}),
+            floats("nodes_values", {1, 0, 0, 0, 0}),
+            ints_attribute("target_treeids", {4, 4, 4}),
+            ints_attribute("target_nodeids", {1, 4, 3}),
+            ints_attribute("target_ids", {0, 0, 0}),
+            floats("target_weights", {10, 20, 30}),
+            int_attribute("n_targets", 1)};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+using Values = std::vector<float>;
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("ai.onnx.ml: trees by number and by name") {
+  MlHost on;
+  const Values x{0, 1, 0, -1, 2, 0};
+  CHECK(on.run("TreeEnsembleRegressor", tree(), x) == Values{10, 20, 30});
+  CHECK(on.run("TreeEnsembleRegressor", tree({floats("base_values", {0.5F})}), x) ==
+        Values{10.5F, 20.5F, 30.5F});
+  // the same tree since version 5, with a set {1, 2} instead of a comparison
+  const auto u8 = [](const std::vector<std::uint8_t>& values) {
+    return onnx_bytes::tensor("t", 2, {static_cast<std::int64_t>(values.size())},
+                              raw_data(raw(values)));
+  };
+  CHECK(
+      on.run(
+          "TreeEnsemble",
+          {ints_attribute("nodes_featureids", {0, 1}), tensors("nodes_modes", u8({0, 6})),
+           tensors("nodes_splits", float_tensor("s", {2}, {1, 0})),
+           tensors("membership_values", float_tensor("m", {3}, {1, 2, nan})),
+           ints_attribute("nodes_truenodeids", {1, 0}),
+           ints_attribute("nodes_falsenodeids", {2, 1}), ints_attribute("nodes_trueleafs", {0, 1}),
+           ints_attribute("nodes_falseleafs", {1, 1}), ints_attribute("leaf_targetids", {0, 0, 0}),
+           tensors("leaf_weights", float_tensor("w", {3}, {10, 20, 30})),
+           ints_attribute("tree_roots", {0}), int_attribute("n_targets", 1)},
+          {0, 1, 0, 2, 0, 3, 2, 0}) == Values{10, 10, 20, 30});
+}
+
+TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
+  MlHost on;
+  const Values x{1, 2, -3, 0.5F};
+  CHECK(on.run("LinearRegressor",
+               {floats("coefficients", {1, -1, 2, 0}), floats("intercepts", {0.5F, 0}),
+                int_attribute("targets", 2)},
+               x) == Values{-0.5F, 2, -3, -6});
+  CHECK(on.run("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, x) ==
+        Values{0, 0, -8, -6});
+  CHECK(
+      on.run("Imputer",
+             {floats("imputed_value_floats", {7, 8}), float_attribute("replaced_value_float", nan)},
+             {1, nan, nan, 4}) == Values{1, 8, 7, 4});
+  CHECK(on.run("OneHotEncoder", {ints_attribute("cats_int64s", {2, 1})}, x) ==
+        Values{0, 1, 1, 0, 0, 0, 0, 0});
+  CHECK(on.run("LabelEncoder",
+               {floats("keys_floats", {2, -3}), floats("values_floats", {5, 6}),
+                float_attribute("default_float", -1)},
+               x) == Values{-1, 5, 6, -1});
+  CHECK(on.run("FeatureVectorizer", {ints_attribute("inputdimensions", {3})}, x) ==
+        Values{1, 2, 0, -3, 0.5F, 0});
+  CHECK(on.run("LinearClassifier",
+               {floats("coefficients", {1, 0, 0, 1}), floats("intercepts", {0, 0}),
+                ints_attribute("classlabels_ints", {3, 4})},
+               x, {"label", "scores"}) == x);
+}
+
+TEST_CASE("ai.onnx.ml: nodes that are not supported are refused with a sentence") {
+  MlHost on;
+  const auto says = [&](const std::string& type, const Texts& attributes, const char* sentence) {
+    const auto message = on.refusal(type, attributes);
+    CHECK_MESSAGE(message.find(sentence) != std::string::npos, message);
+  };
+  says("LinearClassifier", {texts("classlabels_strings", {"a", "b"})}, "its class labels are text");
+  says("LabelEncoder", {texts("keys_strings", {"a"})}, "its keys are text");
+  says("OneHotEncoder", {texts("cats_strings", {"a"})}, "its categories are text");
+  says("CategoryMapper", {}, "it maps text");
+  says("TreeEnsembleRegressor", tree({text("post_transform", "CUBE")}), "'CUBE' is unknown");
+  struct Change {
+    std::size_t index;
+    std::string with;
+    const char* sentence;
+  };
+  const Change changes[] = {
+      {0, ints_attribute("nodes_treeids", {4, 4, 5, 4, 4}), "are not contiguous"},
+      {1, ints_attribute("nodes_nodeids", {2, 0, 4, 1, 1}), "two nodes 1"},
+      {2, ints_attribute("nodes_featureids", {-1, 1, 0, 0, 0}), "feature -1 is out of range"},
+      {3, ints_attribute("nodes_truenodeids", {9, 1, 0, 0, 0}), "has no node 9"},
+      {4, ints_attribute("nodes_falsenodeids", {3, 4}), "has 2 numbers, but needs 5"},
+      {5, texts("nodes_modes", {"BRANCH", "LEAF", "LEAF", "LEAF", "LEAF"}), "'BRANCH' is unknown"},
+      {7, ints_attribute("target_treeids", {4, 4, 9}), "it has no tree 9"},
+      {9, ints_attribute("target_ids", {0, 0, -4}), "target -4 is out of range"}};
+  for (const auto& change : changes) {
+    auto attributes = tree();
+    attributes[change.index] = change.with;
+    says("TreeEnsembleRegressor", attributes, change.sentence);
+  }
+}
