@@ -232,6 +232,12 @@ run_onnx() {
     "-tc=*written for other programs*" &&
     step onnx-compare build-onnx/venv/bin/python tests/onnx/compare_exports.py \
       build-onnx/models || return
+  if venv onnx-traditional build-onnx/traditional -r tests/onnx/traditional_requirements.txt; then
+    step onnx-traditional-build cmake --build build-onnx \
+      --target tenon tenon_plugins tenon-probe tenon-worker &&
+      step onnx-traditional build-onnx/traditional/bin/python tests/onnx/traditional_models.py \
+        build-onnx/tenon && tail -n 1 build-ci/log/onnx-traditional.txt
+  fi
   command -v chromium >/dev/null ||
     { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }
   step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/netron_opens.py \
