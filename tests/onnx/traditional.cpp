@@ -85,7 +85,7 @@ Texts tree(const Texts& more = {}) {
 }
 
 using Values = std::vector<float>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
@@ -105,7 +105,7 @@ TEST_CASE("ai.onnx.ml: trees by number and by name") {
           "TreeEnsemble",
           {ints_attribute("nodes_featureids", {0, 1}), tensors("nodes_modes", u8({0, 6})),
            tensors("nodes_splits", float_tensor("s", {2}, {1, 0})),
-           tensors("membership_values", float_tensor("m", {3}, {1, 2, nan})),
+           tensors("membership_values", float_tensor("m", {3}, {1, 2, not_a_number})),
            ints_attribute("nodes_truenodeids", {1, 0}),
            ints_attribute("nodes_falsenodeids", {2, 1}), ints_attribute("nodes_trueleafs", {0, 1}),
            ints_attribute("nodes_falseleafs", {1, 1}), ints_attribute("leaf_targetids", {0, 0, 0}),
@@ -123,10 +123,10 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
                x) == Values{-0.5F, 2, -3, -6});
   CHECK(on.run("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, x) ==
         Values{0, 0, -8, -6});
-  CHECK(
-      on.run("Imputer",
-             {floats("imputed_value_floats", {7, 8}), float_attribute("replaced_value_float", nan)},
-             {1, nan, nan, 4}) == Values{1, 8, 7, 4});
+  CHECK(on.run("Imputer",
+               {floats("imputed_value_floats", {7, 8}),
+                float_attribute("replaced_value_float", not_a_number)},
+               {1, not_a_number, not_a_number, 4}) == Values{1, 8, 7, 4});
   CHECK(on.run("OneHotEncoder", {ints_attribute("cats_int64s", {2, 1})}, x) ==
         Values{0, 1, 1, 0, 0, 0, 0, 0});
   CHECK(on.run("LabelEncoder",
