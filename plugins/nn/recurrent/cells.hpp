@@ -58,7 +58,7 @@ template <class W>
 struct LstmCell {
   static constexpr int gates = 4, saved = 4, plain_gates = 4;
   static constexpr bool has_cell = true;
-  LstmUnit unit;
+  LstmUnit<> unit;
   const W* peepholes;  ///< null, or [3 hidden]
   std::int64_t hidden;
 
@@ -91,7 +91,7 @@ template <class W>
 struct GruCell {
   static constexpr int gates = 3, saved = 4, plain_gates = 2;
   static constexpr bool has_cell = false;
-  GruUnit unit;
+  GruUnit<> unit;
 
   TENON_FN void sums(const UnitSums<W>& from, W (&to)[saved]) const {
     to[0] = from.of_weight(0) + from.of_recurrent(0);

@@ -1,142 +1,298 @@
-// Gradients of the recurrent operators: the steps of each sample are recomputed and then traversed
-// backwards. Gradients of matrices and biases are summed over all samples and steps afterwards, in
-// an order that does not depend on the number of threads.
+// Gradients of the recurrent operators: the steps are recomputed and then traversed backwards.
+// Gradients of matrices are products over all samples and steps afterwards.
 #pragma once
 #include "sequence.hpp"
+#include "shared/sum.hpp"
 
 namespace recurrent {
 
-/// One step of the backward pass. x, h and c are the inputs of the step. On entry, dh and dc are
-/// the gradients of its results; on return, those of its inputs h and c. Also returns the gradients
-/// of its sums.
+/// One step of one sample in the backward pass. sums, h and c are those of forward, before the
+/// step. On entry, dh and dc are the gradients of its results; on return, those of its inputs h and
+/// c, dh without the part that flows through products.
 template <class W>
 struct StepBackward {
-  const W *x, *h, *c;
+  std::int64_t direction;
+  const W *sums, *h, *c;
   W *dh, *dc;
-  W* sums;            ///< [rows]: gradients of weight * x + bias
-  W* recurrent_sums;  ///< [rows]: gradients of recurrent * h + bias
-  W* last_block;      ///< [hidden]: factor of the last rows of recurrent; h, unless the step sets
-                      ///< another one
-  W* extra;           ///< gradients of the operator's other weights, summed over steps and samples
-  W* scratch;
+  W* d;        ///< [gates][padded]: gradients of the sums of weight * x
+  W* product;  ///< [padded]: gradient of the last gate's product, if that differs
+  W* extra;    ///< gradients of the operator's other weights, summed over steps
 };
 
-/// cell is that of run(); backward(matrices, direction, StepBackward) is its gradient. `extra`:
-/// number of elements per direction of the input `extra_name`.
-template <class T, class Cell, class Backward>
-void run_backward(const Recurrent& op, const tenon::Call& call, std::int64_t gates,
-                  std::int64_t scratch, bool has_cell, const Cell& cell, const Backward& backward,
-                  const char* extra_name = nullptr, std::int64_t extra = 0) {
-  using W = Wide<T>;
-  const Layer<T> layer(op, call, gates, has_cell);
-  const auto hidden = layer.hidden, rows = layer.rows, features = layer.features;
-  // per step: the gradients of its sums, h, and the input of the last block
-  const auto samples = layer.num_directions * layer.batch, saved = 2 * rows + 2 * hidden;
-  const auto number = [](std::int64_t count) {
-    return std::vector<W>(static_cast<std::size_t>(count), W(0));
-  };
-  auto all = number(samples * layer.steps * saved),
-       dx = number(layer.num_directions * layer.batch * layer.steps * features),
-       dh0 = number(samples * hidden), dc0 = number(has_cell ? samples * hidden : 0),
-       dextra = number(samples * extra);
-  const auto grad_or_null = [&](int output) {
-    return call.has_output_grad(output) ? call.output_grad<T>(output).data() : nullptr;
-  };
-  const T *const dy = grad_or_null(0), *const dlast_h = grad_or_null(1),
-                 *const dlast_c = has_cell ? grad_or_null(2) : nullptr;
-  call.parallel_for(samples, 1, [&](std::int64_t begin, std::int64_t end) {
-    auto memory = number(2 * (layer.steps + 1) * hidden + 2 * hidden + features + scratch);
-    W *const states = memory.data(), *const cells = states + (layer.steps + 1) * hidden,
-             *const dh = cells + (layer.steps + 1) * hidden;
-    W *const dc = dh + hidden, *const x = dc + hidden, *const rest = x + features;
-    for (auto i = begin; i < end; ++i) {
-      const auto direction_index = i / layer.batch, n = i % layer.batch, length = layer.length(n);
-      const auto& matrices = layer.matrices_of(direction_index);
-      layer.start(layer.initial_h, direction_index, n, states),
-          layer.start(layer.initial_c, direction_index, n, cells);
-      for (std::int64_t step = 0; step < length; ++step) {
-        W *const h = states + (step + 1) * hidden, *const c = cells + (step + 1) * hidden;
-        std::copy_n(h - hidden, hidden, h), std::copy_n(c - hidden, hidden, c);
-        layer.read(layer.time(direction_index, n, step), n, x);
-        cell(matrices, direction_index, x, h, c, rest);
-      }
-      for (std::int64_t k = 0; k < hidden; ++k) {
-        dh[k] = dlast_h ? static_cast<W>(dlast_h[layer.state_at(direction_index, n) + k]) : W(0);
-        dc[k] = dlast_c ? static_cast<W>(dlast_c[layer.state_at(direction_index, n) + k]) : W(0);
-      }
-      for (auto step = length; step-- > 0;) {
-        const auto t = layer.time(direction_index, n, step);
-        for (std::int64_t k = 0; dy && k < hidden; ++k)
-          dh[k] += static_cast<W>(dy[layer.output_at(t, direction_index, n) + k]);
-        layer.read(t, n, x);
-        const W* const h = states + step * hidden;
-        W *const sums = all.data() + (i * layer.steps + t) * saved, *const inputs = sums + 2 * rows;
-        std::copy_n(h, hidden, inputs), std::copy_n(h, hidden, inputs + hidden);
-        backward(matrices, direction_index,
-                 StepBackward<W>{x, h, cells + step * hidden, dh, dc, sums, sums + rows,
-                                 inputs + hidden, dextra.data() + i * extra, rest});
-        matrices.add_gradient(matrices.weight, sums, features, 0, rows,
-                              dx.data() + (i * layer.steps + t) * features);
-      }
-      std::copy_n(dh, hidden, dh0.data() + layer.state_at(direction_index, n));
-      if (has_cell) std::copy_n(dc, hidden, dc0.data() + layer.state_at(direction_index, n));
-    }
-  });
+/// Arrays of the backward pass, in addition to those of forward. Rows are those of data.
+template <class W, class Cell>
+struct BackwardArrays {
+  W *sums, *h, *c, *reset, *product;                     ///< [rows][directions], each as in Group
+  W *dh, *dc, *d, *joined, *dproduct, *through, *extra;  ///< per direction and sample
 
-  // writes value(i) for each element of the input's gradient, if it is requested
-  const auto put = [&](const char* name, int input, const auto& value) {
-    if (!call.has_input(name) || call.write(input) == tenon::Write::none) return;
-    const auto to = call.input_grad<T>(name);
-    call.parallel_for(to.size(), 16, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) store(call.write(input), to.data()[i], value(i));
-    });
-  };
-  const auto sum = [&](std::int64_t direction_index, const auto& term) {
-    W result = 0;
-    for (std::int64_t n = 0; n < layer.batch; ++n)
-      for (std::int64_t t = 0; t < layer.length(n); ++t)
-        result += term(all.data() + ((direction_index * layer.batch + n) * layer.steps + t) * saved,
-                       t, n);
-    return result;
-  };
-  put("data", 0, [&](std::int64_t i) {
-    const auto k = i % features, sample_step = i / features,
-               t = op.batch_first ? sample_step % layer.steps : sample_step / layer.batch;
-    const auto n = op.batch_first ? sample_step / layer.steps : sample_step % layer.batch;
-    W result = 0;
-    for (std::int64_t direction_index = 0; direction_index < layer.num_directions;
-         ++direction_index)
-      result += dx[static_cast<std::size_t>(
-          (((direction_index * layer.batch + n) * layer.steps) + t) * features + k)];
-    return result;
-  });
-  put("weight", 1, [&](std::int64_t i) {
-    const auto k = i % features, row = i / features % rows;
-    return sum(i / features / rows, [&](const W* step, std::int64_t t, std::int64_t n) {
-      return step[row] * static_cast<W>(layer.data[layer.data_at(t, n) + k]);
-    });
-  });
-  put("recurrent", 2, [&](std::int64_t i) {
-    const auto k = i % hidden, row = i / hidden % rows,
-               input = 2 * rows + (row < rows - hidden ? k : hidden + k);
-    return sum(i / hidden / rows, [&](const W* step, std::int64_t, std::int64_t) {
-      return step[rows + row] * step[input];
-    });
-  });
-  put("bias", 3, [&](std::int64_t i) {
-    return sum(i / (2 * rows),
-               [&](const W* step, std::int64_t, std::int64_t) { return step[i % (2 * rows)]; });
-  });
-  put("initial_h", 5, [&](std::int64_t i) { return dh0[static_cast<std::size_t>(i)]; });
-  if (has_cell)
-    put("initial_c", 6, [&](std::int64_t i) { return dc0[static_cast<std::size_t>(i)]; });
-  if (extra_name == nullptr) return;
-  put(extra_name, 7, [&](std::int64_t i) {
-    W result = 0;
-    for (std::int64_t n = 0; n < layer.batch; ++n)
-      result += dextra[static_cast<std::size_t>((i / extra * layer.batch + n) * extra + i % extra)];
-    return result;
-  });
+  BackwardArrays(Workspace<W>& workspace, const Sizes& at) {
+    const auto all = at.inputs() * at.directions * at.padded,
+               samples = at.directions * at.batch * at.padded;
+    sums = workspace.take(all * Cell::blocks);
+    h = workspace.take(all);
+    c = workspace.take(Cell::has_cell ? all : 0);
+    reset = workspace.take(Cell::splits_bias ? all : 0);
+    product = workspace.take(Cell::splits_bias ? all : 0);
+    dh = workspace.take(samples);
+    dc = workspace.take(samples);
+    d = workspace.take(samples * Cell::gates);
+    joined = workspace.take(samples * Cell::gates);
+    dproduct = workspace.take(samples);
+    through = workspace.take(samples);
+    extra = workspace.take(samples * Cell::extra);
+  }
+};
+
+template <class Cell>
+std::size_t backward_bytes(const Recurrent& op, const tenon::Infer& io) {
+  const Sizes sizes(op, io.input(0).shape, io.input(2).shape);
+  Workspace<float> workspace;
+  ForwardArrays<float>(workspace, sizes, Cell::blocks);
+  BackwardArrays<float, Cell>(workspace, sizes);
+  return workspace.size() * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float));
 }
+
+/// cell: see lstm.cpp. extra_name: the input whose gradient is StepBackward::extra.
+template <class T, class Cell>
+class Backward {
+  using W = Wide<T>;
+
+ public:
+  Backward(const Recurrent& op, const tenon::Call& call, const Cell& cell)
+      : call_(call),
+        cell_(cell),
+        layer_(op, call),
+        workspace_(memory()),
+        arrays_(workspace_, layer_, Cell::blocks),
+        saved_(workspace_, layer_) {}
+
+  void run(const char* extra_name) {
+    multiply_inputs(layer_, arrays_, Cell::splits_bias);
+    const auto hidden = layer_.hidden;
+    const StepMatrix<W> recurrent(call_, layer_.recurrent.data(), true,
+                                  layer_.directions * Cell::gates, hidden, hidden),
+        transposed(call_, layer_.recurrent.data(), false, layer_.directions, layer_.rows, hidden);
+    for_each_group(call_, layer_, [&](auto direction, auto first, auto samples, int threads) {
+      const auto group = arrays_.group(layer_, Cell::blocks, direction, first, samples, threads);
+      recompute(recurrent, group);
+      go_back(transposed, group);
+    });
+    put_matrices();
+    put_bias();
+    put_state("initial_h", 5, saved_.dh);
+    if (Cell::has_cell) put_state("initial_c", 6, saved_.dc);
+    if (extra_name) put_extra(extra_name);
+  }
+
+ private:
+  W* memory() const {
+    Workspace<W> count;
+    ForwardArrays<W>(count, layer_, Cell::blocks);
+    BackwardArrays<W, Cell>(count, layer_);
+    return call_.workspace<W>(count.size());
+  }
+  std::int64_t saved_at(std::int64_t direction, std::int64_t t, std::int64_t n) const {
+    return (layer_.row_at(t, n) * layer_.directions + direction) * layer_.padded;
+  }
+  W* inputs_at(std::int64_t direction, std::int64_t t, std::int64_t n) const {
+    return arrays_.inputs + (layer_.row_at(t, n) * layer_.directions + direction) * layer_.rows;
+  }
+
+  /// Saves what each step reads, and zeros for steps that a sample does not have.
+  void recompute(const StepMatrix<W>& recurrent, const Group<W>& group) const {
+    const auto padded = layer_.padded;
+    run_steps(
+        layer_, arrays_, cell_, recurrent, group,
+        [&](auto t, auto n, auto i) {
+          const auto at = saved_at(group.direction, t, n);
+          std::copy_n(group.h + i * padded, padded, saved_.h + at);
+          if (Cell::has_cell) std::copy_n(group.c + i * padded, padded, saved_.c + at);
+          if constexpr (Cell::splits_bias)
+            std::copy_n((cell_.resets() ? group.reset : group.h) + i * padded, padded,
+                        saved_.reset + at);
+          return saved_.sums + at * Cell::blocks;
+        },
+        [](auto, auto, auto) {});
+    for (std::int64_t i = 0; i < group.count; ++i)
+      for (auto n = group.first + i, t = layer_.length(n); t < layer_.steps; ++t) {
+        const auto at = saved_at(group.direction, t, n);
+        std::fill_n(inputs_at(group.direction, t, n), layer_.rows, W(0));
+        std::fill_n(saved_.h + at, padded, W(0));
+        if (!Cell::splits_bias) continue;
+        std::fill_n(saved_.reset + at, padded, W(0));
+        std::fill_n(saved_.product + at, padded, W(0));
+      }
+  }
+
+  /// The gradients of one group: replaces the sums of inputs by their gradients.
+  void go_back(const StepMatrix<W>& transposed, const Group<W>& group) const {
+    const auto padded = layer_.padded, hidden = layer_.hidden, rows = layer_.rows,
+               direction = group.direction,
+               first = (direction * layer_.batch + group.first) * padded;
+    const auto grad_or_null = [&](int output) {
+      return call_.has_output_grad(output) ? call_.output_grad<T>(output).data() : nullptr;
+    };
+    const T *const dy = grad_or_null(0), *const dlast_h = grad_or_null(1),
+                   *const dlast_c = Cell::has_cell ? grad_or_null(2) : nullptr;
+    const auto add = [=](const T* from, W* to) {
+      for (std::int64_t k = 0; k < hidden; ++k) to[k] += static_cast<W>(from[k]);
+    };
+    W *const dh = saved_.dh + first, *const dc = saved_.dc + first,
+             *const d = saved_.d + first * Cell::gates, *const dproduct = saved_.dproduct + first,
+             *const joined = saved_.joined + first * Cell::gates,
+             *const through = saved_.through + first,
+             *const extra = saved_.extra + first * Cell::extra;
+    std::fill_n(dh, group.count * padded, W(0)), std::fill_n(dc, group.count * padded, W(0));
+    std::fill_n(extra, group.count * padded * Cell::extra, W(0));
+    std::int64_t last = 0;
+    for (std::int64_t i = 0; i < group.count; ++i) {
+      const auto at = layer_.state_at(direction, group.first + i);
+      if (dlast_h) add(dlast_h + at, dh + i * padded);
+      if (dlast_c) add(dlast_c + at, dc + i * padded);
+      last = std::max(last, layer_.length(group.first + i));
+    }
+    StepProduct<W> product{direction, 1,       0,       rows,   group.count, joined,
+                           rows,      nullptr, through, padded, 0,           group.threads};
+    for (auto step = last; step-- > 0;) {
+      const auto for_active = [&](const auto& body) {
+        for (std::int64_t i = 0; i < group.count; ++i) {
+          const auto n = group.first + i;
+          if (step >= layer_.length(n)) continue;
+          const auto t = layer_.time(direction, n, step), at = saved_at(direction, t, n);
+          body(StepBackward<W>{direction, saved_.sums + at * Cell::blocks, saved_.h + at,
+                               saved_.c + at, dh + i * padded, dc + i * padded,
+                               d + i * padded * Cell::gates, dproduct + i * padded,
+                               extra + i * padded * Cell::extra},
+               i, n, t);
+        }
+      };
+      for_active([&](const auto& at, auto, auto n, auto t) {
+        if (dy) add(dy + layer_.output_at(t, direction, n), at.dh);
+        cell_.backward(at);
+      });
+      if constexpr (Cell::splits_bias) {
+        auto of_last = product;
+        of_last.first = rows - hidden, of_last.depth = hidden;
+        of_last.left = dproduct, of_last.left_row = padded;
+        transposed.multiply(call_, of_last);
+        for_active([&](const auto& at, auto i, auto n, auto t) {
+          cell_.reset_backward(at, through + i * padded);
+          std::copy_n(at.product, padded, saved_.product + saved_at(direction, t, n));
+        });
+        product.depth = rows - hidden;
+      }
+      for_active([&](const auto& at, auto i, auto n, auto t) {
+        for (std::int64_t gate = 0; gate < Cell::gates; ++gate)
+          std::copy_n(at.d + gate * padded, hidden, joined + i * rows + gate * hidden);
+        std::copy_n(joined + i * rows, rows, inputs_at(direction, t, n));
+      });
+      transposed.multiply(call_, product);
+      for_active([&](const auto& at, auto i, auto, auto) {
+        tenon::elementwise::for_each(padded, [to = at.dh, from = through + i * padded](
+                                                 std::int64_t k) { to[k] += from[k]; });
+      });
+    }
+  }
+
+  bool requested(const char* name, int input) const {
+    return call_.has_input(name) && call_.write(input) != tenon::Write::none;
+  }
+  bool adds(int input) const { return call_.write(input) == tenon::Write::add; }
+
+  /// Writes the product to the gradient of an input, from its element `offset` on.
+  void put_product(int input, std::int64_t offset, const gemm::Operand<W>& left,
+                   const gemm::Operand<W>& right, const product::Size& size) const {
+    T* const to = call_.input_grad<T>(input).data() + offset;
+    if constexpr (std::is_same_v<T, W>) {
+      multiply(call_, left, right, to, size, nullptr, adds(input));
+    } else {
+      std::vector<W> result(static_cast<std::size_t>(size.rows * size.columns));
+      multiply(call_, left, right, result.data(), size);
+      for (std::size_t i = 0; i < result.size(); ++i) store(call_.write(input), to[i], result[i]);
+    }
+  }
+
+  void put_matrices() const {
+    const auto hidden = layer_.hidden, rows = layer_.rows, all = layer_.directions * rows,
+               features = layer_.features, inputs = layer_.inputs(),
+               width = layer_.directions * layer_.padded;
+    if (requested("data", 0))
+      put_product(0, 0, {arrays_.inputs, all, false}, {layer_.weight.data(), features, false},
+                  {inputs, features, all});
+    if (requested("weight", 1))
+      put_product(1, 0, {arrays_.inputs, all, true}, {layer_.data.data(), features, false},
+                  {all, features, inputs});
+    const auto joined = Cell::splits_bias ? rows - hidden : rows;
+    for (std::int64_t i = 0; requested("recurrent", 2) && i < layer_.directions; ++i) {
+      put_product(2, i * rows * hidden, {arrays_.inputs + i * rows, all, true},
+                  {saved_.h + i * layer_.padded, width, false}, {joined, hidden, inputs});
+      if (Cell::splits_bias)
+        put_product(2, (i * rows + joined) * hidden,
+                    {saved_.product + i * layer_.padded, width, true},
+                    {saved_.reset + i * layer_.padded, width, false}, {hidden, hidden, inputs});
+    }
+  }
+
+  void put_bias() const {
+    if (!requested("bias", 3)) return;
+    const auto to = call_.input_grad<T>("bias");
+    const auto write = call_.write(3);
+    const auto rows = layer_.rows, all = layer_.directions * rows;
+    const auto joined = Cell::splits_bias ? rows - layer_.hidden : rows;
+    sum_columns(
+        call_, layer_.inputs(), all,
+        [all, from = arrays_.inputs](std::int64_t row, std::int64_t i) {
+          return from[row * all + i];
+        },
+        [&](std::int64_t i, double sum) {
+          const auto at = i / rows * 2 * rows + i % rows;
+          store(write, to[at], static_cast<W>(sum));
+          if (i % rows < joined) store(write, to[at + rows], static_cast<W>(sum));
+        });
+    if (!Cell::splits_bias) return;
+    const auto padded = layer_.padded, width = layer_.directions * padded;
+    sum_columns(
+        call_, layer_.inputs(), width,
+        [width, from = saved_.product](std::int64_t row, std::int64_t i) {
+          return from[row * width + i];
+        },
+        [&](std::int64_t i, double sum) {
+          if (i % padded < layer_.hidden)
+            store(write, to[i / padded * 2 * rows + rows + joined + i % padded],
+                  static_cast<W>(sum));
+        });
+  }
+
+  void put_state(const char* name, int input, const W* from) const {
+    if (!requested(name, input)) return;
+    const auto to = call_.input_grad<T>(name);
+    for (std::int64_t direction = 0; direction < layer_.directions; ++direction)
+      for (std::int64_t n = 0; n < layer_.batch; ++n)
+        for (std::int64_t k = 0; k < layer_.hidden; ++k)
+          store(call_.write(input), to[layer_.state_at(direction, n) + k],
+                from[(direction * layer_.batch + n) * layer_.padded + k]);
+  }
+
+  void put_extra(const char* name) const {
+    if (!requested(name, 7)) return;
+    const auto to = call_.input_grad<T>(name);
+    const auto hidden = layer_.hidden, each = Cell::extra * hidden;
+    for (std::int64_t i = 0; i < to.size(); ++i) {
+      W sum = 0;
+      for (std::int64_t n = 0; n < layer_.batch; ++n)
+        sum += saved_.extra[((i / each * layer_.batch + n) * Cell::extra + i % each / hidden) *
+                                layer_.padded +
+                            i % hidden];
+      store(call_.write(7), to[i], sum);
+    }
+  }
+
+  const tenon::Call& call_;
+  const Cell& cell_;
+  const Layer<T> layer_;
+  Workspace<W> workspace_;
+  const ForwardArrays<W> arrays_;
+  const BackwardArrays<W, Cell> saved_;
+};
 
 }  // namespace recurrent

@@ -2,97 +2,124 @@
 #include "gru.hpp"
 
 #include "gradient.hpp"
+#include "usual_functions.hpp"
 
-struct Gru : GruLayer {
-  void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Units<Wide<T>> units(*this, call);
-      recurrent::run<T>(*this, call, 3, 4 * units.hidden, false, units);
-    });
+namespace {
+
+/// As LstmCell. Blocks of sums: z, r, the candidate's product, the rest of the candidate's sum.
+template <class W, class Unit>
+struct GruCell {
+  static constexpr int gates = 3, blocks = 4, extra = 0;
+  static constexpr bool has_cell = false, splits_bias = true;
+  std::int64_t hidden;
+  std::vector<Unit> units;  ///< one for each direction
+
+  /// Whether the last gate multiplies the result of reset(), instead of h.
+  bool resets() const { return !units.front().linear_before_reset; }
+
+  template <class ForActive>
+  void multiply(const tenon::Call& call, const recurrent::StepMatrix<W>& matrix,
+                const recurrent::Group<W>& group, const W* bias,
+                const ForActive& for_active) const {
+    matrix.multiply(call, group.product(gates, 0, 2, blocks, group.h, nullptr));
+    if (resets())
+      for_active([&](std::int64_t i, const W* inputs) {
+        reset(group.direction, inputs, group.sums + i * blocks * group.padded,
+              group.h + i * group.padded, group.reset + i * group.padded);
+      });
+    matrix.multiply(call,
+                    group.product(gates, 2, 3, blocks, resets() ? group.reset : group.h, bias));
   }
 
+  void step(std::int64_t direction, const W* inputs, const W* sums, W* to, W* h, W*) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(
+        hidden, [=, size = hidden, unit = own_unit(direction)](std::int64_t k) {
+          const W z = inputs[k] + sums[k], r = inputs[size + k] + sums[padded + k],
+                  rest = inputs[2 * size + k], product = sums[2 * padded + k];
+          to[k] = z, to[padded + k] = r, to[2 * padded + k] = product, to[3 * padded + k] = rest;
+          h[k] = unit.step({z, r, rest, product}, h[k]);
+        });
+  }
+
+  void backward(const recurrent::StepBackward<W>& at) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(
+        hidden, [=, unit = own_unit(at.direction)](std::int64_t k) {
+          const auto gradients = unit.backward(
+              {at.sums[k], at.sums[padded + k], at.sums[3 * padded + k], at.sums[2 * padded + k]},
+              at.h[k], at.dh[k]);
+          at.d[k] = gradients.z, at.d[padded + k] = gradients.r;
+          at.d[2 * padded + k] = gradients.candidate;
+          at.product[k] = gradients.product;
+          at.dh[k] = gradients.h;
+        });
+  }
+  /// dreset: the gradient of the result of reset().
+  void reset_backward(const recurrent::StepBackward<W>& at, const W* dreset) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(
+        hidden, [=, unit = own_unit(at.direction)](std::int64_t k) {
+          const auto gradients =
+              unit.reset_backward(at.sums[padded + k], at.h[k], dreset[k], at.d[padded + k]);
+          at.d[padded + k] = gradients.r;
+          at.dh[k] += gradients.h;
+        });
+  }
+
+ private:
+  const Unit& own_unit(std::int64_t direction) const {
+    return units[static_cast<std::size_t>(direction)];
+  }
+  void reset(std::int64_t direction, const W* inputs, const W* sums, const W* h, W* to) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(
+        hidden, [=, size = hidden, unit = own_unit(direction)](std::int64_t k) {
+          to[k] = unit.reset(inputs[size + k] + sums[padded + k], h[k]);
+        });
+  }
+};
+
+}  // namespace
+
+struct Gru : GruLayer {
+  std::size_t workspace(const tenon::Infer& io) const {
+    return recurrent::forward_bytes<GruCell<float, GruUnit<>>>(*this, io);
+  }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return recurrent::backward_bytes<GruCell<float, GruUnit<>>>(*this, io);
+  }
+  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io); }
+
+  void forward(const tenon::Call& call) const {
+    with_cell(call, [&]<class T>(const auto& cell, T) { recurrent::run<T>(*this, call, cell); });
+  }
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Units<Wide<T>> units(*this, call);
-      const auto backward_step = [&](const auto& matrices, std::int64_t direction_index,
-                                     const auto& at) {
-        units.backward(matrices, direction_index, at);
-      };
-      recurrent::run_backward<T>(*this, call, 3, 5 * units.hidden, false, units, backward_step);
+    with_cell(call, [&]<class T>(const auto& cell, T) {
+      recurrent::Backward<T, std::decay_t<decltype(cell)>>(*this, call, cell).run(nullptr);
     });
   }
 
  private:
-  template <class W>
-  struct Units {
-    using Matrices = recurrent::Matrices<W>;
-    const std::int64_t hidden;
-    std::vector<GruUnit> units;
-
-    Units(const Gru& op, const tenon::Call& call) : hidden(call.input_type(2).shape[2]) {
-      for (std::int64_t direction_index = 0; direction_index < op.directions(); ++direction_index)
-        units.push_back(op.unit_of(direction_index));
+  template <class Body>
+  void with_cell(const tenon::Call& call, const Body& body) const {
+    std::vector<GruUnit<>> units;
+    bool usual = true;
+    for (std::int64_t i = 0; i < directions(); ++i) {
+      units.push_back(unit_of(i));
+      usual = usual && recurrent::are_usual(units.back().gate, units.back().candidate);
     }
-    const GruUnit& unit(std::int64_t direction_index) const {
-      return units[static_cast<std::size_t>(direction_index)];
-    }
-
-    /// sums: four blocks, as in GruUnit. `reset` receives the factor of recurrent for the last one.
-    void add_sums(const Matrices& matrices, std::int64_t direction_index, const W* x, const W* h,
-                  W* sums, W* reset) const {
-      const auto size = static_cast<std::size_t>(hidden);
-      W *const r = sums + hidden, *const recurrent = sums + 3 * hidden;
-      for (std::size_t k = 0; k < 3 * size; ++k)
-        sums[k] = matrices.bias[k] + (k < 2 * size ? matrices.recurrent_bias[k] : W(0));
-      matrices.add_product(matrices.weight, x, matrices.features, 0, 3 * hidden, sums);
-      matrices.add_product(matrices.recurrent, h, hidden, 0, 2 * hidden, sums);
-      std::copy_n(matrices.recurrent_bias.data() + 2 * hidden, hidden, recurrent);
-      for (std::int64_t k = 0; k < hidden; ++k) reset[k] = unit(direction_index).reset(r[k], h[k]);
-      matrices.add_product(matrices.recurrent, reset, hidden, 2 * hidden, hidden, recurrent);
-    }
-
-    struct Sums {
-      W blocks[4];
-    };
-    Sums at(const W* sums, std::int64_t k) const {
-      return {{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}};
-    }
-
-    void operator()(const Matrices& matrices, std::int64_t direction_index, const W* x, W* h,
-                    W* reset, W* sums) const {
-      add_sums(matrices, direction_index, x, h, sums,
-               reset);  // there is no cell, so that its memory is free
-      for (std::int64_t k = 0; k < hidden; ++k)
-        h[k] = unit(direction_index).step(at(sums, k).blocks, h[k]);
-    }
-
-    void backward(const Matrices& matrices, std::int64_t direction_index,
-                  const recurrent::StepBackward<W>& at_step) const {
-      W *const sums = at_step.scratch, *const dreset = sums + 4 * hidden;
-      add_sums(matrices, direction_index, at_step.x, at_step.h, sums, at_step.last_block);
-      for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto gradients =
-            unit(direction_index).backward(at(sums, k).blocks, at_step.h[k], at_step.dh[k]);
-        at_step.sums[k] = gradients.z;
-        at_step.sums[hidden + k] = gradients.r;
-        at_step.sums[2 * hidden + k] = gradients.candidate;
-        at_step.recurrent_sums[2 * hidden + k] = gradients.product;
-        at_step.dh[k] = gradients.h;
-      }
-      std::fill_n(dreset, hidden, W(0));
-      matrices.add_gradient(matrices.recurrent, at_step.recurrent_sums + 2 * hidden, hidden,
-                            2 * hidden, hidden, dreset);
-      for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto gradients = unit(direction_index)
-                                   .reset_backward(sums[hidden + k], at_step.h[k], dreset[k],
-                                                   at_step.sums[hidden + k]);
-        at_step.sums[hidden + k] = gradients.r;
-        at_step.dh[k] += gradients.h;
-      }
-      std::copy_n(at_step.sums, 2 * hidden, at_step.recurrent_sums);
-      matrices.add_gradient(matrices.recurrent, at_step.recurrent_sums, hidden, 0, 2 * hidden,
-                            at_step.dh);
-    }
-  };
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using W = Wide<T>;
+      const auto hidden = call.input_type(2).shape[2];
+      if constexpr (std::is_same_v<W, float>)
+        if (usual) {
+          using Unit = GruUnit<recurrent::Sigmoid, recurrent::Tanh>;
+          return body(GruCell<W, Unit>{hidden, {units.size(), Unit{{}, {}, linear_before_reset}}},
+                      T());
+        }
+      body(GruCell<W, GruUnit<>>{hidden, std::move(units)}, T());
+    });
+  }
 };
 TENON_OPERATOR(gru, Gru)

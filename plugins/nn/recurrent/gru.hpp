@@ -4,14 +4,17 @@
 
 /// The computation of one unit. sums: the arguments of z and r, the argument of the candidate
 /// without its product with recurrent, and that product.
+template <class Gate = recurrent::Function, class Candidate = Gate>
 struct GruUnit {
-  recurrent::Function gate, candidate;
+  static constexpr bool vectors = !std::is_same_v<Gate, recurrent::Function>;
+  Gate gate;
+  Candidate candidate;
   bool linear_before_reset;
 
   /// Returns the vector element that recurrent multiplies for the candidate: h or r * h.
   template <class W>
   TENON_FN W reset(W sum_of_r, W h) const {
-    return linear_before_reset ? h : gate(sum_of_r) * h;
+    return tenon::select(linear_before_reset, h, gate(sum_of_r) * h);
   }
   template <class W>
   TENON_FN W step(const W (&sums)[4], W h) const {
@@ -39,14 +42,14 @@ struct GruUnit {
   /// dreset: dL/d(result of reset()); dr: dL/d(sum of r) of backward().
   template <class W>
   TENON_FN ResetGradients<W> reset_backward(W sum_of_r, W h, W dreset, W dr) const {
-    if (linear_before_reset) return {dr, dreset};
-    return {dreset * h * gate.slope(sum_of_r), dreset * gate(sum_of_r)};
+    return {tenon::select(linear_before_reset, dr, dreset * h * gate.slope(sum_of_r)),
+            tenon::select(linear_before_reset, dreset, dreset * gate(sum_of_r))};
   }
 
  private:
   template <class W>
   TENON_FN W factor(const W (&sums)[4]) const {
-    return linear_before_reset ? gate(sums[1]) : W(1);
+    return tenon::select(linear_before_reset, gate(sums[1]), W(1));
   }
   template <class W>
   TENON_FN W argument(const W (&sums)[4]) const {
@@ -85,7 +88,7 @@ struct GruLayer : Recurrent {
   void infer(tenon::Infer& io) const { infer_tensors(io, 3, 2); }
 
  protected:
-  GruUnit unit_of(std::int64_t direction_index) const {
+  GruUnit<> unit_of(std::int64_t direction_index) const {
     const auto functions = recurrent::functions_of(*this, 2);
     return {functions[static_cast<std::size_t>(2 * direction_index)],
             functions[static_cast<std::size_t>(2 * direction_index + 1)], linear_before_reset};

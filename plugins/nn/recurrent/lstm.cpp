@@ -2,85 +2,115 @@
 #include "lstm.hpp"
 
 #include "gradient.hpp"
+#include "usual_functions.hpp"
 
-struct Lstm : LstmLayer {
-  void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Cells<T> cells(*this, call);
-      recurrent::run<T>(*this, call, 4, 4 * cells.hidden, true, cells);
+namespace {
+
+/// The steps of a layer. Each such class declares the number of gates, of blocks of sums that a
+/// unit keeps, and of other weights per unit; whether the last gate's product has its own sum and
+/// bias (splits_bias); and whether loops over its units are vectorized.
+template <class W, class Unit>
+struct LstmCell {
+  static constexpr int gates = 4, blocks = 4, extra = 3;
+  static constexpr bool has_cell = true, splits_bias = false;
+  std::int64_t hidden;
+  std::vector<Unit> units;   ///< one for each direction
+  std::vector<W> peepholes;  ///< [directions][3][padded]
+
+  /// Multiplies the states of all samples, into their sums.
+  template <class ForActive>
+  void multiply(const tenon::Call& call, const recurrent::StepMatrix<W>& matrix,
+                const recurrent::Group<W>& group, const W*, const ForActive&) const {
+    matrix.multiply(call, group.product(gates, 0, gates, blocks, group.h, nullptr));
+  }
+
+  /// Computes the units of one sample. Their whole sums are written to `to`, which may be `sums`.
+  void step(std::int64_t direction, const W* inputs, const W* sums, W* to, W* h, W* c) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(hidden, [=, size = hidden,
+                                                     unit =
+                                                         units[static_cast<std::size_t>(direction)],
+                                                     own =
+                                                         own_peepholes(direction)](std::int64_t k) {
+      const W i = inputs[k] + sums[k], o = inputs[size + k] + sums[padded + k],
+              f = inputs[2 * size + k] + sums[2 * padded + k],
+              candidate = inputs[3 * size + k] + sums[3 * padded + k];
+      W state = h[k], cell = c[k];
+      unit.step({i, o, f, candidate}, {own[k], own[padded + k], own[2 * padded + k]}, cell, state);
+      to[k] = i, to[padded + k] = o, to[2 * padded + k] = f, to[3 * padded + k] = candidate;
+      h[k] = state, c[k] = cell;
     });
   }
 
+  void backward(const recurrent::StepBackward<W>& at) const {
+    const auto padded = recurrent::padded(hidden);
+    recurrent::for_each_unit<Unit::vectors>(
+        hidden, [=, unit = units[static_cast<std::size_t>(at.direction)],
+                 own = own_peepholes(at.direction)](std::int64_t k) {
+          const auto gradients = unit.backward(
+              {at.sums[k], at.sums[padded + k], at.sums[2 * padded + k], at.sums[3 * padded + k]},
+              {own[k], own[padded + k], own[2 * padded + k]}, at.c[k], at.dh[k], at.dc[k]);
+          at.d[k] = gradients.sums[0], at.d[padded + k] = gradients.sums[1];
+          at.d[2 * padded + k] = gradients.sums[2], at.d[3 * padded + k] = gradients.sums[3];
+          at.extra[k] += gradients.peepholes[0], at.extra[padded + k] += gradients.peepholes[1];
+          at.extra[2 * padded + k] += gradients.peepholes[2];
+          at.dh[k] = 0, at.dc[k] = gradients.c;
+        });
+  }
+
+ private:
+  const W* own_peepholes(std::int64_t direction) const {
+    return peepholes.data() + direction * 3 * recurrent::padded(hidden);
+  }
+};
+
+}  // namespace
+
+struct Lstm : LstmLayer {
+  std::size_t workspace(const tenon::Infer& io) const {
+    return recurrent::forward_bytes<LstmCell<float, LstmUnit<>>>(*this, io);
+  }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return recurrent::backward_bytes<LstmCell<float, LstmUnit<>>>(*this, io);
+  }
+  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io); }
+
+  void forward(const tenon::Call& call) const {
+    with_cell(call, [&]<class T>(const auto& cell, T) { recurrent::run<T>(*this, call, cell); });
+  }
   void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Cells<T> cells(*this, call);
-      const auto backward_step = [&](const auto& matrices, std::int64_t direction_index,
-                                     const auto& at) {
-        cells.backward(matrices, direction_index, at);
-      };
-      recurrent::run_backward<T>(*this, call, 4, 4 * cells.hidden, true, cells, backward_step,
-                                 "peepholes", 3 * cells.hidden);
+    with_cell(call, [&]<class T>(const auto& cell, T) {
+      recurrent::Backward<T, std::decay_t<decltype(cell)>>(*this, call, cell).run("peepholes");
     });
   }
 
  private:
-  template <class T>
-  struct Cells {
-    using W = Wide<T>;
-    using Matrices = recurrent::Matrices<W>;
-    const std::int64_t hidden;
-    std::vector<LstmUnit> units;
-    std::vector<W> peepholes;
-
-    Cells(const Lstm& op, const tenon::Call& call)
-        : hidden(call.input_type(2).shape[2]), peepholes(recurrent::widened<T>(call, "peepholes")) {
-      for (std::int64_t direction_index = 0; direction_index < op.directions(); ++direction_index)
-        units.push_back(op.unit_of(direction_index));
+  template <class Body>
+  void with_cell(const tenon::Call& call, const Body& body) const {
+    std::vector<LstmUnit<>> units;
+    bool usual = true;
+    for (std::int64_t i = 0; i < directions(); ++i) {
+      units.push_back(unit_of(i));
+      usual = usual && recurrent::are_usual(units.back().gate, units.back().candidate) &&
+              units.back().output.kind == recurrent::Kind::tanh;
     }
-
-    /// The four sums of products of a step.
-    void add_sums(const Matrices& matrices, const W* x, const W* h, W* sums) const {
-      for (std::size_t k = 0; k < static_cast<std::size_t>(matrices.rows); ++k)
-        sums[k] = matrices.bias[k] + matrices.recurrent_bias[k];
-      matrices.add_product(matrices.weight, x, matrices.features, 0, matrices.rows, sums);
-      matrices.add_product(matrices.recurrent, h, hidden, 0, matrices.rows, sums);
-    }
-    struct Unit {
-      W sums[4], peepholes[3];
-    };
-    Unit unit(std::int64_t direction_index, std::int64_t k, const W* sums) const {
-      Unit found{{sums[k], sums[hidden + k], sums[2 * hidden + k], sums[3 * hidden + k]}, {}};
-      for (std::int64_t gate = 0; gate < 3 && !peepholes.empty(); ++gate)
-        found.peepholes[gate] =
-            peepholes[static_cast<std::size_t>((direction_index * 3 + gate) * hidden + k)];
-      return found;
-    }
-
-    void operator()(const Matrices& matrices, std::int64_t direction_index, const W* x, W* h, W* c,
-                    W* sums) const {
-      add_sums(matrices, x, h, sums);
-      for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto at = unit(direction_index, k, sums);
-        units[static_cast<std::size_t>(direction_index)].step(at.sums, at.peepholes, c[k], h[k]);
-      }
-    }
-
-    void backward(const Matrices& matrices, std::int64_t direction_index,
-                  const recurrent::StepBackward<W>& at) const {
-      add_sums(matrices, at.x, at.h, at.scratch);
-      for (std::int64_t k = 0; k < hidden; ++k) {
-        const auto own = unit(direction_index, k, at.scratch);
-        const auto gradients = units[static_cast<std::size_t>(direction_index)].backward(
-            own.sums, own.peepholes, at.c[k], at.dh[k], at.dc[k]);
-        for (int gate = 0; gate < 4; ++gate) at.sums[gate * hidden + k] = gradients.sums[gate];
-        for (int gate = 0; gate < 3; ++gate)
-          at.extra[gate * hidden + k] += gradients.peepholes[gate];
-        at.dc[k] = gradients.c;
-      }
-      std::copy_n(at.sums, matrices.rows, at.recurrent_sums);
-      std::fill_n(at.dh, hidden, W(0));
-      matrices.add_gradient(matrices.recurrent, at.sums, hidden, 0, matrices.rows, at.dh);
-    }
-  };
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using W = Wide<T>;
+      const auto hidden = call.input_type(2).shape[2], padded = recurrent::padded(hidden);
+      std::vector<W> peepholes(static_cast<std::size_t>(3 * directions() * padded));
+      const recurrent::Elements<T> elements(call, "peepholes");
+      for (std::int64_t i = 0; elements.data() && i < 3 * directions(); ++i)
+        std::copy_n(elements.data() + i * hidden, hidden, peepholes.data() + i * padded);
+      if constexpr (std::is_same_v<W, float>)
+        if (usual) {
+          using Unit = LstmUnit<recurrent::Sigmoid, recurrent::Tanh>;
+          return body(
+              LstmCell<W, Unit>{
+                  hidden, {units.size(), Unit{{}, {}, {}, input_forget}}, std::move(peepholes)},
+              T());
+        }
+      body(LstmCell<W, LstmUnit<>>{hidden, std::move(units), std::move(peepholes)}, T());
+    });
+  }
 };
 TENON_OPERATOR(lstm, Lstm)

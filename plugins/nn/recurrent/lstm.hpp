@@ -4,14 +4,17 @@
 
 /// The computation of one unit. Sums are the arguments of i, o, f and the candidate, without the
 /// peephole terms of the first three.
+template <class Gate = recurrent::Function, class Candidate = Gate>
 struct LstmUnit {
-  recurrent::Function gate, candidate, output;
+  static constexpr bool vectors = !std::is_same_v<Gate, recurrent::Function>;
+  Gate gate;
+  Candidate candidate, output;
   bool input_forget;
 
   template <class W>
   TENON_FN void step(const W (&sums)[4], const W (&peepholes)[3], W& c, W& h) const {
     const W i = gate(sums[0] + peepholes[0] * c);
-    const W f = input_forget ? 1 - i : gate(sums[2] + peepholes[2] * c);
+    const W f = tenon::select(input_forget, 1 - i, gate(sums[2] + peepholes[2] * c));
     c = f * c + i * candidate(sums[3]);
     h = gate(sums[1] + peepholes[1] * c) * output(c);
   }
@@ -25,13 +28,14 @@ struct LstmUnit {
   TENON_FN Gradients<W> backward(const W (&sums)[4], const W (&peepholes)[3], W previous_c, W dh,
                                  W dc_next) const {
     const W in = sums[0] + peepholes[0] * previous_c, in_f = sums[2] + peepholes[2] * previous_c;
-    const W i = gate(in), f = input_forget ? 1 - i : gate(in_f), g = candidate(sums[3]);
+    const W i = gate(in), f = tenon::select(input_forget, 1 - i, gate(in_f)),
+            g = candidate(sums[3]);
     const W c = f * previous_c + i * g, in_o = sums[1] + peepholes[1] * c;
     const W d_o = dh * output(c) * gate.slope(in_o);
     const W dc = dc_next + dh * gate(in_o) * output.slope(c) + d_o * peepholes[1],
             df = dc * previous_c;
-    const W d_i = (dc * g - (input_forget ? df : W(0))) * gate.slope(in),
-            d_f = input_forget ? W(0) : df * gate.slope(in_f);
+    const W d_i = (dc * g - tenon::select(input_forget, df, W(0))) * gate.slope(in),
+            d_f = tenon::select(input_forget, W(0), df * gate.slope(in_f));
     return {{d_i, d_o, d_f, dc * i * candidate.slope(sums[3])},
             {d_i * previous_c, d_o * c, d_f * previous_c},
             dc * f + d_i * peepholes[0] + d_f * peepholes[2]};
@@ -85,10 +89,10 @@ struct LstmLayer : Recurrent {
   }
 
  protected:
-  LstmUnit unit_of(std::int64_t direction_index) const {
+  LstmUnit<> unit_of(std::int64_t direction_index) const {
     const auto functions = recurrent::functions_of(*this, 3);
     const auto* const own = &functions[static_cast<std::size_t>(3 * direction_index)];
-    LstmUnit unit{own[0], own[1], own[2], input_forget};
+    LstmUnit<> unit{own[0], own[1], own[2], input_forget};
     unit.output.clip = 0;  // of cells: onnxruntime does not clip them
     return unit;
   }

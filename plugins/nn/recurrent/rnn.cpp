@@ -2,56 +2,81 @@
 #include "rnn.hpp"
 
 #include "gradient.hpp"
+#include "usual_functions.hpp"
 
-struct Rnn : RnnLayer {
-  void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
-      recurrent::run<T>(*this, call, 1, call.input_type(2).shape[2], false, units);
+namespace {
+
+/// As LstmCell.
+template <class W, class Unit>
+struct RnnCell {
+  static constexpr int gates = 1, blocks = 1, extra = 0;
+  static constexpr bool has_cell = false, splits_bias = false;
+  static constexpr bool vectors = !std::is_same_v<Unit, recurrent::Function>;
+  std::int64_t hidden;
+  std::vector<Unit> units;  ///< one for each direction
+
+  template <class ForActive>
+  void multiply(const tenon::Call& call, const recurrent::StepMatrix<W>& matrix,
+                const recurrent::Group<W>& group, const W*, const ForActive&) const {
+    matrix.multiply(call, group.product(gates, 0, gates, blocks, group.h, nullptr));
+  }
+  void step(std::int64_t direction, const W* inputs, const W* sums, W* to, W* h, W*) const {
+    recurrent::for_each_unit<vectors>(hidden, [=, unit = own_unit(direction)](std::int64_t k) {
+      const W sum = inputs[k] + sums[k];
+      to[k] = sum;
+      h[k] = unit(sum);
     });
   }
-
-  void backward(const tenon::Call& call) const {
-    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
-      const Units<Wide<T>> units{recurrent::functions_of(*this, 1)};
-      const auto backward_step = [&](const auto& matrices, std::int64_t direction_index,
-                                     const auto& at) {
-        units.backward(matrices, direction_index, at);
-      };
-      recurrent::run_backward<T>(*this, call, 1, call.input_type(2).shape[2], false, units,
-                                 backward_step);
+  void backward(const recurrent::StepBackward<W>& at) const {
+    recurrent::for_each_unit<vectors>(hidden, [=, unit = own_unit(at.direction)](std::int64_t k) {
+      at.d[k] = at.dh[k] * unit.slope(at.sums[k]);
+      at.dh[k] = 0;
     });
   }
 
  private:
-  template <class W>
-  struct Units {
-    using Matrices = recurrent::Matrices<W>;
-    std::vector<recurrent::Function> functions;
+  const Unit& own_unit(std::int64_t direction) const {
+    return units[static_cast<std::size_t>(direction)];
+  }
+};
 
-    void add_sums(const Matrices& matrices, const W* x, const W* h, W* sums) const {
-      for (std::size_t k = 0; k < static_cast<std::size_t>(matrices.rows); ++k)
-        sums[k] = matrices.bias[k] + matrices.recurrent_bias[k];
-      matrices.add_product(matrices.weight, x, matrices.features, 0, matrices.rows, sums);
-      matrices.add_product(matrices.recurrent, h, matrices.hidden, 0, matrices.rows, sums);
-    }
+}  // namespace
 
-    void operator()(const Matrices& matrices, std::int64_t direction_index, const W* x, W* h, W*,
-                    W* sums) const {
-      add_sums(matrices, x, h, sums);
-      for (std::int64_t k = 0; k < matrices.hidden; ++k)
-        h[k] = functions[static_cast<std::size_t>(direction_index)](sums[k]);
-    }
+struct Rnn : RnnLayer {
+  using Cell = RnnCell<float, recurrent::Function>;
+  std::size_t workspace(const tenon::Infer& io) const {
+    return recurrent::forward_bytes<Cell>(*this, io);
+  }
+  std::size_t backward_workspace(const tenon::Infer& io) const {
+    return recurrent::backward_bytes<Cell>(*this, io);
+  }
+  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io); }
 
-    void backward(const Matrices& matrices, std::int64_t direction_index,
-                  const recurrent::StepBackward<W>& at) const {
-      add_sums(matrices, at.x, at.h, at.scratch);
-      for (std::int64_t k = 0; k < matrices.hidden; ++k)
-        at.sums[k] = at.recurrent_sums[k] =
-            at.dh[k] * functions[static_cast<std::size_t>(direction_index)].slope(at.scratch[k]);
-      std::fill_n(at.dh, matrices.hidden, W(0));
-      matrices.add_gradient(matrices.recurrent, at.sums, matrices.hidden, 0, matrices.rows, at.dh);
-    }
-  };
+  void forward(const tenon::Call& call) const {
+    with_cell(call, [&]<class T>(const auto& cell, T) { recurrent::run<T>(*this, call, cell); });
+  }
+  void backward(const tenon::Call& call) const {
+    with_cell(call, [&]<class T>(const auto& cell, T) {
+      recurrent::Backward<T, std::decay_t<decltype(cell)>>(*this, call, cell).run(nullptr);
+    });
+  }
+
+ private:
+  template <class Body>
+  void with_cell(const tenon::Call& call, const Body& body) const {
+    auto units = recurrent::functions_of(*this, 1);
+    const bool usual = std::all_of(units.begin(), units.end(), [](const auto& unit) {
+      return unit.kind == recurrent::Kind::tanh && unit.clip <= 0;
+    });
+    tenon::visit<tenon::floating>(call.input_type(0).dtype, [&]<class T>() {
+      using W = Wide<T>;
+      const auto hidden = call.input_type(2).shape[2];
+      if constexpr (std::is_same_v<W, float>)
+        if (usual)
+          return body(
+              RnnCell<W, recurrent::Tanh>{hidden, std::vector<recurrent::Tanh>(units.size())}, T());
+      body(RnnCell<W, recurrent::Function>{hidden, std::move(units)}, T());
+    });
+  }
 };
 TENON_OPERATOR(rnn, Rnn)
