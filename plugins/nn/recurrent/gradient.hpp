@@ -22,17 +22,19 @@ struct StepBackward {
 /// Arrays of the backward pass, in addition to those of forward. Rows are those of data.
 template <class W, class Cell>
 struct BackwardArrays {
-  W *sums, *h, *c, *reset, *product;                     ///< [rows][directions], each as in Group
+  W* gradients;                       ///< [rows][directions][rows of weight]: of the sums of inputs
+  W *sums, *h, *c, *reset, *product;  ///< [rows][directions][..][padded]
   W *dh, *dc, *d, *joined, *dproduct, *through, *extra;  ///< per direction and sample
 
   BackwardArrays(Workspace<W>& workspace, const Sizes& at) {
     const auto all = at.inputs() * at.directions * at.padded,
                samples = at.directions * at.batch * at.padded;
+    gradients = workspace.take(at.inputs() * at.directions * at.rows);
     sums = workspace.take(all * Cell::blocks);
     h = workspace.take(all);
     c = workspace.take(Cell::has_cell ? all : 0);
-    reset = workspace.take(Cell::splits_bias ? all : 0);
-    product = workspace.take(Cell::splits_bias ? all : 0);
+    reset = workspace.take(Cell::splits ? all : 0);
+    product = workspace.take(Cell::splits ? all : 0);
     dh = workspace.take(samples);
     dc = workspace.take(samples);
     d = workspace.take(samples * Cell::gates);
@@ -47,9 +49,9 @@ template <class Cell>
 std::size_t backward_bytes(const Recurrent& op, const tenon::Infer& io) {
   const Sizes sizes(op, io.input(0).shape, io.input(2).shape);
   Workspace<float> workspace;
-  ForwardArrays<float>(workspace, sizes, Cell::blocks);
+  ForwardArrays<float>(workspace, sizes);
   BackwardArrays<float, Cell>(workspace, sizes);
-  return workspace.size() * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float));
+  return bytes_of(io, workspace.size());
 }
 
 /// cell: see lstm.cpp. extra_name: the input whose gradient is StepBackward::extra.
@@ -62,19 +64,18 @@ class Backward {
       : call_(call),
         cell_(cell),
         layer_(op, call),
+        data_(call, "data"),
         workspace_(memory()),
-        arrays_(workspace_, layer_, Cell::blocks),
+        arrays_(workspace_, layer_),
         saved_(workspace_, layer_) {}
 
   void run(const char* extra_name) {
-    multiply_inputs(layer_, arrays_, Cell::splits_bias);
-    const auto hidden = layer_.hidden;
-    const StepMatrix<W> recurrent(call_, layer_.recurrent.data(), true,
-                                  layer_.directions * Cell::gates, hidden, hidden),
-        transposed(call_, layer_.recurrent.data(), false, layer_.directions, layer_.rows, hidden);
+    const Steps<T, Cell> steps(layer_, arrays_, cell_);
+    const StepMatrix<W> transposed(call_, {layer_.recurrent.data(), layer_.rows * layer_.hidden,
+                                           false, layer_.directions, layer_.rows, layer_.hidden});
     for_each_group(call_, layer_, [&](auto direction, auto first, auto samples, int threads) {
-      const auto group = arrays_.group(layer_, Cell::blocks, direction, first, samples, threads);
-      recompute(recurrent, group);
+      auto group = arrays_.group(direction, first, samples, threads);
+      recompute(steps, group);
       go_back(transposed, group);
     });
     put_matrices();
@@ -87,27 +88,27 @@ class Backward {
  private:
   W* memory() const {
     Workspace<W> count;
-    ForwardArrays<W>(count, layer_, Cell::blocks);
+    ForwardArrays<W>(count, layer_);
     BackwardArrays<W, Cell>(count, layer_);
     return call_.workspace<W>(count.size());
   }
   std::int64_t saved_at(std::int64_t direction, std::int64_t t, std::int64_t n) const {
     return (layer_.row_at(t, n) * layer_.directions + direction) * layer_.padded;
   }
-  W* inputs_at(std::int64_t direction, std::int64_t t, std::int64_t n) const {
-    return arrays_.inputs + (layer_.row_at(t, n) * layer_.directions + direction) * layer_.rows;
+  W* gradients_at(std::int64_t direction, std::int64_t t, std::int64_t n) const {
+    return saved_.gradients + (layer_.row_at(t, n) * layer_.directions + direction) * layer_.rows;
   }
 
   /// Saves what each step reads, and zeros for steps that a sample does not have.
-  void recompute(const StepMatrix<W>& recurrent, const Group<W>& group) const {
+  void recompute(const Steps<T, Cell>& steps, Group<W>& group) const {
     const auto padded = layer_.padded;
-    run_steps(
-        layer_, arrays_, cell_, recurrent, group,
+    steps.template run<true>(
+        group,
         [&](auto t, auto n, auto i) {
           const auto at = saved_at(group.direction, t, n);
           std::copy_n(group.h + i * padded, padded, saved_.h + at);
           if (Cell::has_cell) std::copy_n(group.c + i * padded, padded, saved_.c + at);
-          if constexpr (Cell::splits_bias)
+          if constexpr (Cell::splits)
             std::copy_n((cell_.resets() ? group.reset : group.h) + i * padded, padded,
                         saved_.reset + at);
           return saved_.sums + at * Cell::blocks;
@@ -116,15 +117,15 @@ class Backward {
     for (std::int64_t i = 0; i < group.count; ++i)
       for (auto n = group.first + i, t = layer_.length(n); t < layer_.steps; ++t) {
         const auto at = saved_at(group.direction, t, n);
-        std::fill_n(inputs_at(group.direction, t, n), layer_.rows, W(0));
+        std::fill_n(gradients_at(group.direction, t, n), layer_.rows, W(0));
         std::fill_n(saved_.h + at, padded, W(0));
-        if (!Cell::splits_bias) continue;
+        if (!Cell::splits) continue;
         std::fill_n(saved_.reset + at, padded, W(0));
         std::fill_n(saved_.product + at, padded, W(0));
       }
   }
 
-  /// The gradients of one group: replaces the sums of inputs by their gradients.
+  /// The gradients of one group.
   void go_back(const StepMatrix<W>& transposed, const Group<W>& group) const {
     const auto padded = layer_.padded, hidden = layer_.hidden, rows = layer_.rows,
                direction = group.direction,
@@ -151,8 +152,8 @@ class Backward {
       if (dlast_c) add(dlast_c + at, dc + i * padded);
       last = std::max(last, layer_.length(group.first + i));
     }
-    StepProduct<W> product{direction, 1,       0,       rows,   group.count, joined,
-                           rows,      nullptr, through, padded, 0,           group.threads};
+    StepProduct<W> product{direction, 0,       rows,   group.count,   joined, rows,
+                           nullptr,   through, padded, group.threads, false};
     for (auto step = last; step-- > 0;) {
       const auto for_active = [&](const auto& body) {
         for (std::int64_t i = 0; i < group.count; ++i) {
@@ -170,7 +171,7 @@ class Backward {
         if (dy) add(dy + layer_.output_at(t, direction, n), at.dh);
         cell_.backward(at);
       });
-      if constexpr (Cell::splits_bias) {
+      if constexpr (Cell::splits) {
         auto of_last = product;
         of_last.first = rows - hidden, of_last.depth = hidden;
         of_last.left = dproduct, of_last.left_row = padded;
@@ -184,9 +185,10 @@ class Backward {
       for_active([&](const auto& at, auto i, auto n, auto t) {
         for (std::int64_t gate = 0; gate < Cell::gates; ++gate)
           std::copy_n(at.d + gate * padded, hidden, joined + i * rows + gate * hidden);
-        std::copy_n(joined + i * rows, rows, inputs_at(direction, t, n));
+        std::copy_n(joined + i * rows, rows, gradients_at(direction, t, n));
       });
       transposed.multiply(call_, product);
+      product.backwards = !product.backwards;
       for_active([&](const auto& at, auto i, auto, auto) {
         tenon::elementwise::for_each(padded, [to = at.dh, from = through + i * padded](
                                                  std::int64_t k) { to[k] += from[k]; });
@@ -197,14 +199,13 @@ class Backward {
   bool requested(const char* name, int input) const {
     return call_.has_input(name) && call_.write(input) != tenon::Write::none;
   }
-  bool adds(int input) const { return call_.write(input) == tenon::Write::add; }
 
   /// Writes the product to the gradient of an input, from its element `offset` on.
   void put_product(int input, std::int64_t offset, const gemm::Operand<W>& left,
                    const gemm::Operand<W>& right, const product::Size& size) const {
     T* const to = call_.input_grad<T>(input).data() + offset;
     if constexpr (std::is_same_v<T, W>) {
-      multiply(call_, left, right, to, size, nullptr, adds(input));
+      multiply(call_, left, right, to, size);
     } else {
       std::vector<W> result(static_cast<std::size_t>(size.rows * size.columns));
       multiply(call_, left, right, result.data(), size);
@@ -217,16 +218,16 @@ class Backward {
                features = layer_.features, inputs = layer_.inputs(),
                width = layer_.directions * layer_.padded;
     if (requested("data", 0))
-      put_product(0, 0, {arrays_.inputs, all, false}, {layer_.weight.data(), features, false},
+      put_product(0, 0, {saved_.gradients, all, false}, {layer_.weight.data(), features, false},
                   {inputs, features, all});
     if (requested("weight", 1))
-      put_product(1, 0, {arrays_.inputs, all, true}, {layer_.data.data(), features, false},
+      put_product(1, 0, {saved_.gradients, all, true}, {data_.data(), features, false},
                   {all, features, inputs});
-    const auto joined = Cell::splits_bias ? rows - hidden : rows;
+    const auto joined = Cell::splits ? rows - hidden : rows;
     for (std::int64_t i = 0; requested("recurrent", 2) && i < layer_.directions; ++i) {
-      put_product(2, i * rows * hidden, {arrays_.inputs + i * rows, all, true},
+      put_product(2, i * rows * hidden, {saved_.gradients + i * rows, all, true},
                   {saved_.h + i * layer_.padded, width, false}, {joined, hidden, inputs});
-      if (Cell::splits_bias)
+      if (Cell::splits)
         put_product(2, (i * rows + joined) * hidden,
                     {saved_.product + i * layer_.padded, width, true},
                     {saved_.reset + i * layer_.padded, width, false}, {hidden, hidden, inputs});
@@ -238,10 +239,10 @@ class Backward {
     const auto to = call_.input_grad<T>("bias");
     const auto write = call_.write(3);
     const auto rows = layer_.rows, all = layer_.directions * rows;
-    const auto joined = Cell::splits_bias ? rows - layer_.hidden : rows;
+    const auto joined = Cell::splits ? rows - layer_.hidden : rows;
     sum_columns(
         call_, layer_.inputs(), all,
-        [all, from = arrays_.inputs](std::int64_t row, std::int64_t i) {
+        [all, from = saved_.gradients](std::int64_t row, std::int64_t i) {
           return from[row * all + i];
         },
         [&](std::int64_t i, double sum) {
@@ -249,7 +250,7 @@ class Backward {
           store(write, to[at], static_cast<W>(sum));
           if (i % rows < joined) store(write, to[at + rows], static_cast<W>(sum));
         });
-    if (!Cell::splits_bias) return;
+    if (!Cell::splits) return;
     const auto padded = layer_.padded, width = layer_.directions * padded;
     sum_columns(
         call_, layer_.inputs(), width,
@@ -290,6 +291,7 @@ class Backward {
   const tenon::Call& call_;
   const Cell& cell_;
   const Layer<T> layer_;
+  const Elements<T> data_;
   Workspace<W> workspace_;
   const ForwardArrays<W> arrays_;
   const BackwardArrays<W, Cell> saved_;

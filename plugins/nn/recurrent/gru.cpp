@@ -10,7 +10,7 @@ namespace {
 template <class W, class Unit>
 struct GruCell {
   static constexpr int gates = 3, blocks = 4, extra = 0;
-  static constexpr bool has_cell = false, splits_bias = true;
+  static constexpr bool has_cell = false, splits = true;
   std::int64_t hidden;
   std::vector<Unit> units;  ///< one for each direction
 
@@ -18,26 +18,29 @@ struct GruCell {
   bool resets() const { return !units.front().linear_before_reset; }
 
   template <class ForActive>
-  void multiply(const tenon::Call& call, const recurrent::StepMatrix<W>& matrix,
-                const recurrent::Group<W>& group, const W* bias,
-                const ForActive& for_active) const {
-    matrix.multiply(call, group.product(gates, 0, 2, blocks, group.h, nullptr));
+  void multiply(const tenon::Call& call, const recurrent::Sizes& sizes,
+                const recurrent::Matrices<W>& matrices, const recurrent::Group<W>& group,
+                const W* bias, const ForActive& for_active) const {
+    matrices.recurrent.multiply(call, group.product(sizes, group.h));
     if (resets())
       for_active([&](std::int64_t i, const W* inputs) {
-        reset(group.direction, inputs, group.sums + i * blocks * group.padded,
-              group.h + i * group.padded, group.reset + i * group.padded);
+        reset(group.direction, inputs, group.sums + i * sizes.sums_row(),
+              group.h + i * sizes.padded, group.reset + i * sizes.padded);
       });
-    matrix.multiply(call,
-                    group.product(gates, 2, 3, blocks, resets() ? group.reset : group.h, bias));
+    const W* const from = resets() ? group.reset : group.h;
+    matrices.last.multiply(call, group.product(sizes, from, 2 * hidden, bias));
   }
 
-  void step(std::int64_t direction, const W* inputs, const W* sums, W* to, W* h, W*) const {
+  template <bool save>
+  void step(std::int64_t direction, const W* inputs, const W* sums, [[maybe_unused]] W* to, W* h,
+            W*) const {
     const auto padded = recurrent::padded(hidden);
     recurrent::for_each_unit<Unit::vectors>(
         hidden, [=, size = hidden, unit = own_unit(direction)](std::int64_t k) {
-          const W z = inputs[k] + sums[k], r = inputs[size + k] + sums[padded + k],
-                  rest = inputs[2 * size + k], product = sums[2 * padded + k];
-          to[k] = z, to[padded + k] = r, to[2 * padded + k] = product, to[3 * padded + k] = rest;
+          const W z = inputs[k] + sums[k], r = inputs[size + k] + sums[size + k],
+                  rest = inputs[2 * size + k], product = sums[2 * size + k];
+          if constexpr (save)
+            to[k] = z, to[padded + k] = r, to[2 * padded + k] = product, to[3 * padded + k] = rest;
           h[k] = unit.step({z, r, rest, product}, h[k]);
         });
   }
@@ -72,10 +75,9 @@ struct GruCell {
     return units[static_cast<std::size_t>(direction)];
   }
   void reset(std::int64_t direction, const W* inputs, const W* sums, const W* h, W* to) const {
-    const auto padded = recurrent::padded(hidden);
     recurrent::for_each_unit<Unit::vectors>(
         hidden, [=, size = hidden, unit = own_unit(direction)](std::int64_t k) {
-          to[k] = unit.reset(inputs[size + k] + sums[padded + k], h[k]);
+          to[k] = unit.reset(inputs[size + k] + sums[size + k], h[k]);
         });
   }
 };
@@ -84,12 +86,12 @@ struct GruCell {
 
 struct Gru : GruLayer {
   std::size_t workspace(const tenon::Infer& io) const {
-    return recurrent::forward_bytes<GruCell<float, GruUnit<>>>(*this, io);
+    return recurrent::forward_bytes(*this, io);
   }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return recurrent::backward_bytes<GruCell<float, GruUnit<>>>(*this, io);
   }
-  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io); }
+  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io, true); }
 
   void forward(const tenon::Call& call) const {
     with_cell(call, [&]<class T>(const auto& cell, T) { recurrent::run<T>(*this, call, cell); });

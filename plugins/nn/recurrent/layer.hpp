@@ -30,7 +30,15 @@ struct Sizes {
         padded(recurrent::padded(hidden)) {}
 
   std::int64_t inputs() const { return steps * batch; }  ///< rows of data
-  product::Size input_product() const { return {inputs(), directions * rows, features}; }
+  /// Steps whose inputs one product computes: many rows share the reads of weights, and the results
+  /// stay in the cache.
+  std::int64_t chunk() const {
+    constexpr std::int64_t enough = 96;
+    return std::clamp<std::int64_t>(enough / std::max<std::int64_t>(batch, 1), 1,
+                                    std::max<std::int64_t>(steps, 1));
+  }
+  /// Distance between the sums of samples.
+  std::int64_t sums_row() const { return recurrent::padded(rows); }
 };
 
 /// Splits the workspace into arrays, or counts what they need.
@@ -51,6 +59,15 @@ class Workspace {
   std::int64_t size_ = 0;
 };
 
+/// Copies elements to another type.
+template <class From, class To>
+void convert(const From* from, std::int64_t count, To* to) {
+  if constexpr (std::is_same_v<From, To>)
+    std::copy_n(from, count, to);
+  else
+    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+}
+
 /// The elements of an input in the type of the computation: the tensor's, or converted copies.
 template <class T>
 class Elements {
@@ -62,8 +79,7 @@ class Elements {
       data_ = view.data();
     } else {
       copy_.resize(static_cast<std::size_t>(view.size()));
-      for (std::int64_t i = 0; i < view.size(); ++i)
-        copy_[static_cast<std::size_t>(i)] = static_cast<Wide<T>>(view[i]);
+      convert(view.data(), view.size(), copy_.data());
       data_ = copy_.data();
     }
   }
@@ -79,7 +95,8 @@ struct Layer : Sizes {
   using W = Wide<T>;
   const Recurrent& op;
   const tenon::Call& call;
-  Elements<T> data, weight, recurrent, bias, initial_h, initial_c;
+  Elements<T> weight, recurrent, bias, initial_h, initial_c;
+  const T* data;
   const std::int32_t* lengths;
 
   /// Throws if lengths contains a number outside of [0, steps].
@@ -87,12 +104,12 @@ struct Layer : Sizes {
       : Sizes(layer, of.input_type(0).shape, of.input_type(2).shape),
         op(layer),
         call(of),
-        data(of, "data"),
         weight(of, "weight"),
         recurrent(of, "recurrent"),
         bias(of, "bias"),
         initial_h(of, "initial_h"),
         initial_c(of, "initial_c"),
+        data(of.input<T>("data").data()),
         lengths(of.has_input("lengths") ? of.input<std::int32_t>("lengths").data() : nullptr) {
     for (std::int64_t n = 0; lengths && n < batch; ++n)
       if (lengths[n] < 0 || lengths[n] > steps)
@@ -104,6 +121,11 @@ struct Layer : Sizes {
   /// Index in the sequence of step `step` of the computation.
   std::int64_t time(std::int64_t direction, std::int64_t n, std::int64_t step) const {
     return op.direction == Direction::reverse || direction == 1 ? length(n) - 1 - step : step;
+  }
+  /// Whether steps are computed in the order of the rows of data.
+  bool in_order(std::int64_t direction) const {
+    return !lengths && op.direction != Direction::reverse && direction == 0 &&
+           (!op.batch_first || batch == 1);
   }
   /// The row of data for one time and sample.
   std::int64_t row_at(std::int64_t t, std::int64_t n) const {

@@ -10,20 +10,23 @@ namespace {
 template <class W, class Unit>
 struct RnnCell {
   static constexpr int gates = 1, blocks = 1, extra = 0;
-  static constexpr bool has_cell = false, splits_bias = false;
+  static constexpr bool has_cell = false, splits = false;
   static constexpr bool vectors = !std::is_same_v<Unit, recurrent::Function>;
   std::int64_t hidden;
   std::vector<Unit> units;  ///< one for each direction
 
   template <class ForActive>
-  void multiply(const tenon::Call& call, const recurrent::StepMatrix<W>& matrix,
-                const recurrent::Group<W>& group, const W*, const ForActive&) const {
-    matrix.multiply(call, group.product(gates, 0, gates, blocks, group.h, nullptr));
+  void multiply(const tenon::Call& call, const recurrent::Sizes& sizes,
+                const recurrent::Matrices<W>& matrices, const recurrent::Group<W>& group, const W*,
+                const ForActive&) const {
+    matrices.recurrent.multiply(call, group.product(sizes, group.h));
   }
-  void step(std::int64_t direction, const W* inputs, const W* sums, W* to, W* h, W*) const {
+  template <bool save>
+  void step(std::int64_t direction, const W* inputs, const W* sums, [[maybe_unused]] W* to, W* h,
+            W*) const {
     recurrent::for_each_unit<vectors>(hidden, [=, unit = own_unit(direction)](std::int64_t k) {
       const W sum = inputs[k] + sums[k];
-      to[k] = sum;
+      if constexpr (save) to[k] = sum;
       h[k] = unit(sum);
     });
   }
@@ -45,12 +48,12 @@ struct RnnCell {
 struct Rnn : RnnLayer {
   using Cell = RnnCell<float, recurrent::Function>;
   std::size_t workspace(const tenon::Infer& io) const {
-    return recurrent::forward_bytes<Cell>(*this, io);
+    return recurrent::forward_bytes(*this, io);
   }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return recurrent::backward_bytes<Cell>(*this, io);
   }
-  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io); }
+  void prepare(tenon::Prepare& io) const { recurrent::prepack(*this, io, false); }
 
   void forward(const tenon::Call& call) const {
     with_cell(call, [&]<class T>(const auto& cell, T) { recurrent::run<T>(*this, call, cell); });

@@ -1,33 +1,26 @@
-// The steps of a recurrent operator on the CPU: one product for the inputs of all steps, then step
-// by step products of the states of all samples, whose units are computed in vectors.
+// The steps of a recurrent operator on the CPU: products for the inputs of many steps, then step by
+// step products of the states of all samples, whose units are computed in vectors.
 #pragma once
 #include "layer.hpp"
 
 namespace recurrent {
 
-/// Some samples of one direction, whose steps one thread computes. Arrays are [samples][padded],
-/// sums [samples][blocks][padded].
+/// Some samples of one direction, whose steps one thread computes.
 template <class W>
 struct Group {
-  std::int64_t direction, first, count, hidden, padded;
-  int threads;  ///< that may compute its products
-  W *h, *c, *reset, *sums;
+  std::int64_t direction, first, count;
+  int threads;       ///< that may compute its products
+  W *data, *inputs;  ///< [steps of a chunk][samples]: data, and its sums
+  W *h, *c, *reset;  ///< [samples][padded]
+  W* sums;           ///< [samples][sums_row]: products of recurrent
+  bool backwards = false;
 
-  /// Multiplies `from` by the recurrent matrices of some gates, into their blocks of sums.
-  StepProduct<W> product(int gates, int first_gate, int last_gate, int blocks, const W* from,
-                         const W* start) const {
-    return {direction * gates + first_gate,
-            last_gate - first_gate,
-            0,
-            hidden,
-            count,
-            from,
-            padded,
-            start,
-            sums + first_gate * padded,
-            blocks * padded,
-            padded,
-            threads};
+  /// Multiplies `from` by a matrix, into columns of sums from `column` on.
+  StepProduct<W> product(const Sizes& sizes, const W* from, std::int64_t column = 0,
+                         const W* start = nullptr) const {
+    return {
+        direction,        0,       sizes.hidden, count, from, sizes.padded, start, sums + column,
+        sizes.sums_row(), threads, backwards};
   }
 };
 
@@ -41,12 +34,13 @@ void for_each_unit(std::int64_t hidden, const Body& body) {
 }
 
 /// Calls body(direction, first sample, number of samples, threads for its products) for all
-/// groups, on the host's threads. `work`: multiplications of all of them.
+/// groups, on the host's threads.
 template <class Body>
 void for_each_group(const tenon::Call& call, const Sizes& sizes, const Body& body) {
   constexpr double worth_a_thread = 250'000;  // multiplications
   constexpr std::int64_t worthwhile = 8;      // samples of a group: they share reads of weights
-  const double work = static_cast<double>(sizes.inputs()) * static_cast<double>(sizes.hidden) *
+  const double work = static_cast<double>(sizes.inputs()) *
+                      static_cast<double>(sizes.hidden + sizes.features) *
                       static_cast<double>(sizes.directions * sizes.rows);
   const std::int64_t threads = work < 2 * worth_a_thread ? 1 : call.threads();
   const auto groups = std::clamp<std::int64_t>(threads / sizes.directions, 1,
@@ -64,120 +58,197 @@ void for_each_group(const tenon::Call& call, const Sizes& sizes, const Body& bod
 /// Arrays of the forward pass.
 template <class W>
 struct ForwardArrays {
-  W *bias, *inputs;         ///< [directions * rows]; [rows of data, directions * rows]
-  W *h, *c, *reset, *sums;  ///< per direction and sample
+  const Sizes& at;
+  W* bias;                                  ///< [directions][rows]: of the sums of inputs
+  W *data, *inputs, *h, *c, *reset, *sums;  ///< as in Group, for all directions and samples
 
-  ForwardArrays(Workspace<W>& workspace, const Sizes& at, int blocks)
-      : bias(workspace.take(at.directions * at.rows)),
-        inputs(workspace.take(at.inputs() * at.directions * at.rows + at.padded)),
-        h(workspace.take(at.directions * at.batch * at.padded)),
-        c(workspace.take(at.directions * at.batch * at.padded)),
-        reset(workspace.take(at.directions * at.batch * at.padded)),
-        sums(workspace.take(at.directions * at.batch * at.padded * blocks)) {}
+  ForwardArrays(Workspace<W>& workspace, const Sizes& sizes)
+      : at(sizes),
+        bias(workspace.take(at.directions * at.rows)),
+        data(workspace.take(samples() * at.chunk() * at.features)),
+        // units are read in whole vectors
+        inputs(workspace.take(samples() * at.chunk() * at.rows + at.padded)),
+        h(workspace.take(samples() * at.padded)),
+        c(workspace.take(samples() * at.padded)),
+        reset(workspace.take(samples() * at.padded)),
+        sums(workspace.take(samples() * at.sums_row() + at.padded)) {}
 
-  Group<W> group(const Sizes& at, int blocks, std::int64_t direction, std::int64_t first,
-                 std::int64_t count, int threads) const {
-    const auto offset = (direction * at.batch + first) * at.padded;
-    return {direction, first,      count,      at.hidden,      at.padded,
-            threads,   h + offset, c + offset, reset + offset, sums + offset * blocks};
+  std::int64_t samples() const { return at.directions * at.batch; }
+  Group<W> group(std::int64_t direction, std::int64_t first, std::int64_t count,
+                 int threads) const {
+    const auto i = direction * at.batch + first;
+    return {direction,
+            first,
+            count,
+            threads,
+            data + i * at.chunk() * at.features,
+            inputs + i * at.chunk() * at.rows,
+            h + i * at.padded,
+            c + i * at.padded,
+            reset + i * at.padded,
+            sums + i * at.sums_row()};
   }
 };
 
-template <class Cell>
-std::size_t forward_bytes(const Recurrent& op, const tenon::Infer& io) {
+inline std::size_t bytes_of(const tenon::Infer& io, std::size_t count) {
+  return count * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float));
+}
+
+inline std::size_t forward_bytes(const Recurrent& op, const tenon::Infer& io) {
   const Sizes sizes(op, io.input(0).shape, io.input(2).shape);
   Workspace<float> workspace;
-  ForwardArrays<float>(workspace, sizes, Cell::blocks);
-  return workspace.size() * (io.input(0).dtype == tenon::f64 ? sizeof(double) : sizeof(float));
+  ForwardArrays<float>(workspace, sizes);
+  return bytes_of(io, workspace.size());
 }
 
-/// Packs constant f32 matrices: weight into slot 0 and recurrent into slot 1.
-inline void prepack(const Recurrent& op, tenon::Prepare& io) {
+/// The matrices that steps multiply, which are transposes of rows of the inputs. `last` multiplies
+/// the states for the last gate, if that has its own product.
+template <class W>
+struct Sources {
+  MatrixSource<W> weight, recurrent, last;
+
+  Sources(const Sizes& at, bool splits, const W* weights, const W* recurrents) {
+    const auto joined = splits ? at.rows - at.hidden : at.rows;
+    weight = {weights, at.rows * at.features, true, at.directions, at.features, at.rows};
+    recurrent = {recurrents, at.rows * at.hidden, true, at.directions, at.hidden, joined};
+    last = recurrent;
+    last.from = recurrents ? recurrents + joined * at.hidden : nullptr;
+    last.columns = at.rows - joined;
+  }
+};
+
+/// Packs constant f32 matrices into the slots of Matrices.
+inline void prepack(const Recurrent& op, tenon::Prepare& io, bool splits) {
   if (io.backward() || io.input(0).dtype != tenon::f32) return;
   const Sizes at(op, io.input(0).shape, io.input(2).shape);
-  const auto size = at.input_product();
-  const product::F32Arithmetic arithmetic(size);
-  if (io.is_constant("weight") && arithmetic.packed_size() > 0)
-    io.prepack(
-        0, "weight",
-        tenon::join(arithmetic.packing(), " of ", size.columns, " x ", size.depth, ", transposed"),
-        sizeof(float) * static_cast<std::size_t>(arithmetic.packed_size()), [&](void* memory) {
-          arithmetic.pack({io.constant<float>("weight").data(), size.depth, true},
-                          static_cast<float*>(memory));
-        });
-  const auto matrices = at.hidden > 0 ? at.directions * at.rows / at.hidden : 0,
-             each = product::packed_size(at.hidden, at.hidden);
-  if (io.is_constant("recurrent") && matrices > 0)
-    io.prepack(1, "recurrent",
-               tenon::join(product::packing(), " of ", matrices, " x ", at.hidden, " x ", at.hidden,
-                           ", transposed"),
-               sizeof(float) * static_cast<std::size_t>(matrices * each), [&](void* memory) {
-                 for (std::int64_t i = 0; i < matrices; ++i)
-                   product::pack(
-                       {io.constant<float>("recurrent").data() + i * at.hidden * at.hidden,
-                        at.hidden, true},
-                       at.hidden, at.hidden, static_cast<float*>(memory) + i * each);
+  const auto elements = [&](const char* name) {
+    return io.is_constant(name) ? io.constant<float>(name).data() : nullptr;
+  };
+  const Sources<float> sources(at, splits, elements("weight"), elements("recurrent"));
+  const auto pack = [&](int slot, const char* name, const MatrixSource<float>& source) {
+    const auto size = StepMatrix<float>::packed_size(source);
+    if (!io.is_constant(name) || size == 0) return;
+    io.prepack(slot, name,
+               tenon::join(product::packing(), " of ", source.matrices, " x ", source.columns,
+                           " x ", source.depth, ", transposed, ", slot),
+               sizeof(float) * static_cast<std::size_t>(size), [&](void* memory) {
+                 for (std::int64_t i = 0; i < source.matrices; ++i)
+                   StepMatrix<float>::pack(source, i, static_cast<float*>(memory));
                });
+  };
+  pack(0, "weight", sources.weight);
+  pack(1, "recurrent", sources.recurrent);
+  pack(2, "recurrent", sources.last);
 }
 
-/// Computes the sums of the inputs of all steps. The last gate's bias of recurrent belongs to its
-/// product instead if `splits_bias`.
-template <class T, class W>
-void multiply_inputs(const Layer<T>& layer, const ForwardArrays<W>& arrays, bool splits_bias) {
-  const auto rows = layer.rows, joined = splits_bias ? rows - layer.hidden : rows;
-  for (std::int64_t i = 0; layer.bias.data() && i < layer.directions * rows; ++i) {
-    const W* const own = layer.bias.data() + i / rows * 2 * rows + i % rows;
-    arrays.bias[i] = i % rows < joined ? own[0] + own[rows] : own[0];
+template <class W>
+struct Matrices {
+  StepMatrix<W> weight, recurrent, last;
+
+  Matrices(const tenon::Call& call, const Sources<W>& sources)
+      : weight(call, sources.weight, call.prepacked(0)),
+        recurrent(call, sources.recurrent, call.prepacked(1)),
+        last(call, sources.last, call.prepacked(2)) {}
+};
+
+/// The steps of all groups. Cell: see lstm.cpp.
+template <class T, class Cell>
+class Steps {
+  using W = Wide<T>;
+
+ public:
+  Steps(const Layer<T>& layer, const ForwardArrays<W>& arrays, const Cell& cell)
+      : layer_(layer),
+        arrays_(arrays),
+        cell_(cell),
+        matrices_(layer.call, {layer, Cell::splits, layer.weight.data(), layer.recurrent.data()}) {
+    const auto rows = layer.rows, joined = Cell::splits ? rows - layer.hidden : rows;
+    for (std::int64_t i = 0; layer.bias.data() && i < layer.directions * rows; ++i) {
+      const W* const own = layer.bias.data() + i / rows * 2 * rows + i % rows;
+      arrays.bias[i] = i % rows < joined ? own[0] + own[rows] : own[0];
+    }
   }
-  multiply(layer.call, {layer.data.data(), layer.features, false},
-           {layer.weight.data(), layer.features, true}, arrays.inputs, layer.input_product(),
-           layer.bias.data() ? arrays.bias : nullptr, false, layer.call.prepacked(0));
-}
 
-/// The last gate's bias of recurrent; null for none.
-template <class T>
-const Wide<T>* product_bias(const Layer<T>& layer, std::int64_t direction) {
-  return layer.bias.data() ? layer.bias.data() + (direction + 1) * 2 * layer.rows - layer.hidden
-                           : nullptr;
-}
-
-/// Runs the steps of one group. Cell: see lstm.cpp. before(step, t, n, index in the group) is
-/// called for samples that have this step, ahead of its units, and returns where to write the sums;
-/// after(...) when h and c are the new ones.
-template <class T, class Cell, class Before, class After>
-void run_steps(const Layer<T>& layer, const ForwardArrays<Wide<T>>& arrays, const Cell& cell,
-               const StepMatrix<Wide<T>>& recurrent, const Group<Wide<T>>& group,
-               const Before& before, const After& after) {
-  const auto padded = layer.padded, direction = group.direction;
-  for (std::int64_t i = 0; i < group.count; ++i) {
-    layer.start(layer.initial_h, direction, group.first + i, group.h + i * padded);
-    if (Cell::has_cell)
-      layer.start(layer.initial_c, direction, group.first + i, group.c + i * padded);
-  }
-  const auto for_active = [&](std::int64_t step, const auto& body) {
+  /// Runs the steps of one group. before(t, n, index in the group) is called for samples that have
+  /// a step, ahead of its units, and after(t, n, index) when h and c are the new ones. `Save`:
+  /// before() returns where to write the sums.
+  template <bool save, class Before, class After>
+  void run(Group<W>& group, const Before& before, const After& after) const {
+    const auto padded = layer_.padded, direction = group.direction;
+    std::int64_t last = 0;
     for (std::int64_t i = 0; i < group.count; ++i) {
       const auto n = group.first + i;
-      if (step >= layer.length(n)) continue;
-      const auto t = layer.time(direction, n, step);
-      body(i, n, t,
-           arrays.inputs + (layer.row_at(t, n) * layer.directions + direction) * layer.rows);
+      layer_.start(layer_.initial_h, direction, n, group.h + i * padded);
+      if (Cell::has_cell) layer_.start(layer_.initial_c, direction, n, group.c + i * padded);
+      last = std::max(last, layer_.length(n));
     }
-  };
-  std::int64_t last = 0;
-  for (std::int64_t i = 0; i < group.count; ++i)
-    last = std::max(last, layer.length(group.first + i));
-  for (std::int64_t step = 0; step < last; ++step) {
-    cell.multiply(
-        layer.call, recurrent, group, product_bias(layer, direction), [&](const auto& body) {
-          for_active(step, [&](auto i, auto, auto, const auto* inputs) { body(i, inputs); });
-        });
-    for_active(step, [&](auto i, auto n, auto t, const auto* inputs) {
-      cell.step(direction, inputs, group.sums + i * Cell::blocks * padded, before(t, n, i),
-                group.h + i * padded, group.c + i * padded);
-      after(t, n, i);
-    });
+    for (std::int64_t step = 0; step < last; ++step) {
+      const auto in_chunk = step % layer_.chunk();
+      if (in_chunk == 0) multiply_inputs(group, step, std::min(layer_.chunk(), last - step));
+      const W* const inputs = group.inputs + in_chunk * group.count * layer_.rows;
+      const auto for_active = [&](const auto& body) {
+        for (std::int64_t i = 0; i < group.count; ++i)
+          if (const auto n = group.first + i; step < layer_.length(n))
+            body(i, n, inputs + i * layer_.rows);
+      };
+      cell_.multiply(
+          layer_.call, layer_, matrices_, group, product_bias(direction),
+          [&](const auto& body) { for_active([&](auto i, auto, const W* own) { body(i, own); }); });
+      group.backwards = !group.backwards;
+      for_active([&](auto i, auto n, const W* own) {
+        const auto t = layer_.time(direction, n, step);
+        const auto sums = group.sums + i * layer_.sums_row();
+        W *const h = group.h + i * padded, *const c = group.c + i * padded;
+        if constexpr (save) {
+          cell_.template step<true>(direction, own, sums, before(t, n, i), h, c);
+        } else {
+          cell_.template step<false>(direction, own, sums, nullptr, h, c);
+        }
+        after(t, n, i);
+      });
+    }
   }
-}
+
+ private:
+  /// Computes the sums of the inputs of some steps.
+  void multiply_inputs(const Group<W>& group, std::int64_t first, std::int64_t steps) const {
+    matrices_.weight.multiply(
+        layer_.call, {group.direction, 0, layer_.features, steps * group.count,
+                      data_of(group, first, steps), layer_.features,
+                      layer_.bias.data() ? arrays_.bias + group.direction * layer_.rows : nullptr,
+                      group.inputs, layer_.rows, group.threads, false});
+  }
+  /// Returns the data of some steps, [steps][samples][features]: the tensor's if they are in this
+  /// order, or a copy.
+  const W* data_of(const Group<W>& group, std::int64_t first, std::int64_t steps) const {
+    const auto features = layer_.features;
+    const auto data_at = [&](std::int64_t step, std::int64_t n) {
+      return layer_.data + layer_.row_at(layer_.time(group.direction, n, step), n) * features;
+    };
+    if constexpr (std::is_same_v<T, W>)
+      if (layer_.in_order(group.direction) && group.count == layer_.batch)
+        return data_at(first, group.first);
+    W* to = group.data;
+    for (auto step = first; step < first + steps; ++step)
+      for (auto n = group.first; n < group.first + group.count; ++n, to += features)
+        if (step < layer_.length(n))
+          convert(data_at(step, n), features, to);
+        else
+          std::fill_n(to, features, W(0));
+    return group.data;
+  }
+  /// The last gate's bias of recurrent; null for none.
+  const W* product_bias(std::int64_t direction) const {
+    return layer_.bias.data()
+               ? layer_.bias.data() + (direction + 1) * 2 * layer_.rows - layer_.hidden
+               : nullptr;
+  }
+
+  const Layer<T>& layer_;
+  const ForwardArrays<W>& arrays_;
+  const Cell& cell_;
+  const Matrices<W> matrices_;
+};
 
 /// The forward pass. If the cell has a cell state, that is the last output.
 template <class T, class Cell>
@@ -186,26 +257,21 @@ void run(const Recurrent& op, const tenon::Call& call, const Cell& cell) {
   const Layer<T> layer(op, call);
   const auto hidden = layer.hidden, padded = layer.padded;
   Workspace<W> count;
-  ForwardArrays<W>(count, layer, Cell::blocks);
+  ForwardArrays<W>(count, layer);
   Workspace<W> workspace(call.workspace<W>(count.size()));
-  const ForwardArrays<W> arrays(workspace, layer, Cell::blocks);
-  multiply_inputs(layer, arrays, Cell::splits_bias);
-  const StepMatrix<W> recurrent(call, layer.recurrent.data(), true, layer.directions * Cell::gates,
-                                hidden, hidden, call.prepacked(1));
+  const ForwardArrays<W> arrays(workspace, layer);
+  const Steps<T, Cell> steps(layer, arrays, cell);
   const auto output_or_null = [&](int i) {
     return call.write(i) != tenon::Write::none ? call.output<T>(i).data() : nullptr;
   };
   T* const output = output_or_null(0);
   T* const last_h = output_or_null(1);
   T* const last_c = Cell::has_cell ? output_or_null(2) : nullptr;
-  const auto put = [&](const W* from, T* to) {
-    for (std::int64_t k = 0; k < hidden; ++k) to[k] = T(from[k]);
-  };
+  const auto put = [&](const W* from, T* to) { convert(from, hidden, to); };
   for_each_group(call, layer, [&](auto direction, auto first, auto samples, int threads) {
-    const auto group = arrays.group(layer, Cell::blocks, direction, first, samples, threads);
-    run_steps(
-        layer, arrays, cell, recurrent, group,
-        [&](auto, auto, auto i) { return group.sums + i * Cell::blocks * padded; },
+    auto group = arrays.group(direction, first, samples, threads);
+    steps.template run<false>(
+        group, [](auto, auto, auto) {},
         [&](auto t, auto n, auto i) {
           if (output) put(group.h + i * padded, output + layer.output_at(t, direction, n));
         });

@@ -83,6 +83,47 @@ inline void multiply(std::int64_t rows, const Block& operands) {
                            : with_rows<1, false>(rows, operands);
 }
 
+template <int panels>
+PRODUCT_AVX2 inline void row_of_panels(const Block& b, std::int64_t size, std::int64_t first) {
+  const auto column = [first](int i, int v) { return (first + i) * vector + v * lanes; };
+  const float* right = b.right + first * size;
+  __m256 sums[panels][2];
+  PRODUCT_UNROLL
+  for (int i = 0; i < panels; ++i) {
+    PRODUCT_UNROLL
+    for (int v = 0; v < 2; ++v)
+      sums[i][v] = b.start ? _mm256_loadu_ps(b.start + column(i, v)) : _mm256_setzero_ps();
+  }
+  for (std::int64_t k = 0; k < b.depth; ++k, right += b.right_row) {
+    const __m256 factor = _mm256_broadcast_ss(b.left + k * b.left_depth);
+    PRODUCT_UNROLL
+    for (int i = 0; i < panels; ++i) {
+      PRODUCT_UNROLL
+      for (int v = 0; v < 2; ++v)
+        sums[i][v] =
+            _mm256_fmadd_ps(factor, _mm256_loadu_ps(right + i * size + v * lanes), sums[i][v]);
+    }
+  }
+  PRODUCT_UNROLL
+  for (int i = 0; i < panels; ++i) {
+    PRODUCT_UNROLL
+    for (int v = 0; v < 2; ++v) _mm256_storeu_ps(b.result + column(i, v), sums[i][v]);
+  }
+}
+
+/// One row of whole panels: four at once, because the two accumulators of one would wait for each
+/// other.
+inline void multiply_row(const Block& operands, std::int64_t size, std::int64_t panels,
+                         bool backwards) {
+  const Block b = operands;
+  constexpr std::int64_t together = 4;
+  const auto rest = panels % together;
+  for (std::int64_t i = 0; backwards && i < rest; ++i) row_of_panels<1>(b, size, panels - 1 - i);
+  for (std::int64_t i = 0; i + together <= panels; i += together)
+    row_of_panels<together>(b, size, backwards ? panels - rest - together - i : i);
+  for (auto i = panels - rest; !backwards && i < panels; ++i) row_of_panels<1>(b, size, i);
+}
+
 /// Copies `rows` rows of `count` floats, each padded with zeros to a whole vector.
 PRODUCT_AVX2 inline void copy_rows(const float* from, std::int64_t from_row, std::int64_t count,
                                    std::int64_t rows, float* to, std::int64_t to_row) {

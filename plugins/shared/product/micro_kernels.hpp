@@ -31,6 +31,10 @@ struct Level {
                            std::int64_t to_row);
   std::int64_t depth = max_depth;  ///< rows of a panel per depth block
   Cut cut{max_columns, max_columns, 24};
+  /// One row of `panels` whole panels, `size` floats each. `backwards`: the last ones first. Null
+  /// if it is not faster than multiply().
+  void (*multiply_row)(const Block& operands, std::int64_t size, std::int64_t panels,
+                       bool backwards) = nullptr;
 };
 
 /// Returns the level of one of the FMA algorithms, or of the scalar one.
@@ -43,8 +47,8 @@ inline const Level& level_of([[maybe_unused]] Algorithm algorithm) {
   // A panel's rows and six rows of the left side fit into the first-level cache together, so the
   // panel stays there for all rows of a tile.
   static constexpr Level avx2_level{
-      avx2::max_rows,       avx2::multiply, avx2::copy_rows, avx2::transpose_square, 288,
-      {vector, max_wide, 1}};
+      avx2::max_rows,        avx2::multiply,    avx2::copy_rows, avx2::transpose_square, 288,
+      {vector, max_wide, 1}, avx2::multiply_row};
   static constexpr Level avx512_level{avx512::max_rows, avx512::multiply, avx512::copy_rows,
                                       avx512::transpose_square, 112};
   if (algorithm == Algorithm::fma_avx512) return avx512_level;
