@@ -24,6 +24,7 @@ template <class W, class Cell>
 struct BackwardArrays {
   W* gradients;                       ///< [rows][directions][rows of weight]: of the sums of inputs
   W *sums, *h, *c, *reset, *product;  ///< [rows][directions][..][padded]
+  W *packed, *packed_transposed;
   W *dh, *dc, *d, *joined, *dproduct, *through, *extra;  ///< per direction and sample
 
   BackwardArrays(Workspace<W>& workspace, const Sizes& at) {
@@ -35,6 +36,8 @@ struct BackwardArrays {
     c = workspace.take(Cell::has_cell ? all : 0);
     reset = workspace.take(Cell::splits ? all : 0);
     product = workspace.take(Cell::splits ? all : 0);
+    packed = workspace.take(Sources<W>(at, Cell::splits, nullptr, nullptr).packed_size());
+    packed_transposed = workspace.take(transposed_of(at, nullptr).packed_size());
     dh = workspace.take(samples);
     dc = workspace.take(samples);
     d = workspace.take(samples * Cell::gates);
@@ -42,6 +45,10 @@ struct BackwardArrays {
     dproduct = workspace.take(samples);
     through = workspace.take(samples);
     extra = workspace.take(samples * Cell::extra);
+  }
+
+  static MatrixSource<W> transposed_of(const Sizes& at, const W* recurrent) {
+    return {recurrent, at.rows * at.hidden, false, at.directions, at.rows, at.hidden};
   }
 };
 
@@ -70,9 +77,9 @@ class Backward {
         saved_(workspace_, layer_) {}
 
   void run(const char* extra_name) {
-    const Steps<T, Cell> steps(layer_, arrays_, cell_);
-    const StepMatrix<W> transposed(call_, {layer_.recurrent.data(), layer_.rows * layer_.hidden,
-                                           false, layer_.directions, layer_.rows, layer_.hidden});
+    const Steps<T, Cell> steps(layer_, arrays_, cell_, saved_.packed);
+    const StepMatrix<W> transposed(call_, saved_.transposed_of(layer_, layer_.recurrent.data()),
+                                   nullptr, saved_.packed_transposed);
     for_each_group(call_, layer_, [&](auto direction, auto first, auto samples, int threads) {
       auto group = arrays_.group(direction, first, samples, threads);
       recompute(steps, group);

@@ -46,6 +46,7 @@ struct MatrixSource {
   gemm::Operand<W> at(std::int64_t i) const {
     return {from + i * stride, transposed ? depth : columns, transposed};
   }
+  std::int64_t packed_size() const { return matrices * product::packed_size(depth, columns); }
 };
 
 /// Such matrices, as steps multiply them: float ones in panels, which have the whole depth.
@@ -55,24 +56,23 @@ class StepMatrix;
 template <>
 class StepMatrix<float> {
  public:
-  static std::int64_t packed_size(const MatrixSource<float>& source) {
-    return source.matrices * product::packed_size(source.depth, source.columns);
-  }
   static void pack(const MatrixSource<float>& source, std::int64_t i, float* to) {
     product::pack(source.at(i), source.depth, source.columns,
                   to + i * product::packed_size(source.depth, source.columns));
   }
 
-  /// packed: null, or all matrices as pack() packs them.
-  StepMatrix(const tenon::Call& call, const MatrixSource<float>& source,
-             const void* packed = nullptr)
+  /// packed: null, or all matrices as pack() packs them. memory: null, or for source.packed_size()
+  /// floats.
+  StepMatrix(const tenon::Call& call, const MatrixSource<float>& source, const void* packed,
+             float* memory)
       : depth_(source.depth), columns_(source.columns), packed_(static_cast<const float*>(packed)) {
     if (packed_) return;
-    own_.reset(new float[static_cast<std::size_t>(packed_size(source))]);
-    packed_ = own_.get();
+    if (!memory) own_.reset(new float[static_cast<std::size_t>(source.packed_size())]);
+    float* const to = memory ? memory : own_.get();
+    packed_ = to;
     const auto each = std::max<std::int64_t>(depth_ * columns_, 1);
     call.parallel_for(source.matrices, 1 + worth_a_thread / each, [&](auto begin, auto end) {
-      for (auto i = begin; i < end; ++i) pack(source, i, own_.get());
+      for (auto i = begin; i < end; ++i) pack(source, i, to);
     });
   }
 
@@ -145,7 +145,7 @@ class StepMatrix<float> {
 template <>
 class StepMatrix<double> {
  public:
-  StepMatrix(const tenon::Call&, const MatrixSource<double>& source, const void* = nullptr)
+  StepMatrix(const tenon::Call&, const MatrixSource<double>& source, const void*, double*)
       : source_(source) {
     gemm::prepare({source.depth, source.columns});
   }

@@ -115,6 +115,9 @@ struct Sources {
     last.from = recurrents ? recurrents + joined * at.hidden : nullptr;
     last.columns = at.rows - joined;
   }
+  std::int64_t packed_size() const {
+    return weight.packed_size() + recurrent.packed_size() + last.packed_size();
+  }
 };
 
 /// Packs constant f32 matrices into the slots of Matrices.
@@ -126,7 +129,7 @@ inline void prepack(const Recurrent& op, tenon::Prepare& io, bool splits) {
   };
   const Sources<float> sources(at, splits, elements("weight"), elements("recurrent"));
   const auto pack = [&](int slot, const char* name, const MatrixSource<float>& source) {
-    const auto size = StepMatrix<float>::packed_size(source);
+    const auto size = source.packed_size();
     if (!io.is_constant(name) || size == 0) return;
     io.prepack(slot, name,
                tenon::join(product::packing(), " of ", source.matrices, " x ", source.columns,
@@ -145,10 +148,14 @@ template <class W>
 struct Matrices {
   StepMatrix<W> weight, recurrent, last;
 
-  Matrices(const tenon::Call& call, const Sources<W>& sources)
-      : weight(call, sources.weight, call.prepacked(0)),
-        recurrent(call, sources.recurrent, call.prepacked(1)),
-        last(call, sources.last, call.prepacked(2)) {}
+  /// memory: null, or for Sources::packed_size() elements.
+  Matrices(const tenon::Call& call, const Sources<W>& from, W* memory)
+      : weight(call, from.weight, call.prepacked(0), memory),
+        recurrent(call, from.recurrent, call.prepacked(1),
+                  memory ? memory + from.weight.packed_size() : nullptr),
+        last(call, from.last, call.prepacked(2),
+             memory ? memory + from.weight.packed_size() + from.recurrent.packed_size() : nullptr) {
+  }
 };
 
 /// The steps of all groups. Cell: see lstm.cpp.
@@ -157,11 +164,13 @@ class Steps {
   using W = Wide<T>;
 
  public:
-  Steps(const Layer<T>& layer, const ForwardArrays<W>& arrays, const Cell& cell)
+  Steps(const Layer<T>& layer, const ForwardArrays<W>& arrays, const Cell& cell,
+        W* packed = nullptr)
       : layer_(layer),
         arrays_(arrays),
         cell_(cell),
-        matrices_(layer.call, {layer, Cell::splits, layer.weight.data(), layer.recurrent.data()}) {
+        matrices_(layer.call, {layer, Cell::splits, layer.weight.data(), layer.recurrent.data()},
+                  packed) {
     const auto rows = layer.rows, joined = Cell::splits ? rows - layer.hidden : rows;
     for (std::int64_t i = 0; layer.bias.data() && i < layer.directions * rows; ++i) {
       const W* const own = layer.bias.data() + i / rows * 2 * rows + i % rows;
