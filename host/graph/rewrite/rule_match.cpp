@@ -102,6 +102,8 @@ bool RuleMatch::match_inputs(std::size_t call, const NodeRecord& node) {
   const auto& indices = rule_.pattern[call].inputs;
   for (std::size_t i = 0; i < std::max<std::size_t>(indices.size(), node.input_count); ++i) {
     const auto value = i < node.input_count ? model_.edges[node.first_edge + i] : none;
+    // a state that a node reads without owning it changes in each run
+    if (value != none && model_.values[value].role == Role::state) return false;
     if (i >= indices.size() || indices[i] < 0) {
       if (value != none) return false;
     } else if (!match_operand(

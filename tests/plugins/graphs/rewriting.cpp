@@ -225,6 +225,24 @@ TEST_CASE("casts to the dtype that a value has are removed, and do not keep rule
                   run(graph, inputs, Optimize::none).at("y")));
 }
 
+TEST_CASE("rules do not fix the elements of a state that another node modifies") {
+  RewritingHost with;
+  Graph graph(with.host);
+  const auto rate = graph.constant("rate", numbers(Shape::scalar(), 0.5, 0.5, 1));
+  graph.output("weight",
+               graph.add("rmsprop", {graph.input("w", f32, {3}), graph.input("g", f32, {3}), rate},
+                         {}, "step"));
+  const auto average =
+      graph.add("cast", {graph.find("step_square_average")}, {{"dtype", "float32"}});
+  const auto folded = graph.add("exp", {graph.constant("c", numbers({3}, 0, 1, 2))});
+  graph.output("y", graph.add("add", {graph.add("exp", {average}), folded}));
+  graph.initialize();
+  const NamedTensors inputs{{"w", numbers({3}, 0, 1, 3)}, {"g", numbers({3}, 1, 2, 4)}};
+  Session session(graph);
+  const auto first = session.run(inputs).at("y").clone();
+  CHECK(!same_bits(session.run(inputs).at("y"), first));
+}
+
 TEST_CASE("a sum that broadcasts for some sizes is not fused: runs would need the original graph") {
   RewritingHost with;
   Graph graph(with.host);
