@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <tenon/host/graph.hpp>
 #include <tenon/host/plan_info.hpp>
@@ -195,6 +196,28 @@ TEST_CASE("tree_ensemble: built forests have the bits of arrays that may change"
     CHECK(same_bits(found.at("y"), call(ensemble)));
     CHECK(same_bits(found.at("z"), call(other)));
   }
+}
+
+TEST_CASE("tree_ensemble: writes to any array show, although plans share the forest") {
+  const auto ensemble = forest(5, 1, 3, 4, false);
+  const auto arrays = ensemble.tensors(tenon::f32);
+  tenon::Graph graph(host());
+  std::vector<tenon::Value> inputs{graph.input("x", tenon::f32, {-1, 3})};
+  for (const auto& array : arrays)
+    inputs.push_back(graph.variable("c" + std::to_string(inputs.size()), array.clone()));
+  graph.output("y", graph.add("tree_ensemble", inputs));
+  tenon::Session session(graph);
+  const auto few = rows(tenon::f32, 2, 1), many = rows(tenon::f32, 9, 1);
+  for (const auto& x : {few, many})
+    CHECK(same_bits(session.run({{"x", x}}).at("y"),
+                    host().call("tree_ensemble", with(x, arrays), {})));
+  auto other = ensemble;
+  for (auto& weight : other.weight) weight += 1;
+  const auto written = other.tensors(tenon::f32);
+  std::memcpy(graph.tensor("c8").data(), written[7].data(), other.weight.size() * sizeof(float));
+  for (const auto& x : {few, many})
+    CHECK(same_bits(session.run({{"x", x}}).at("y"),
+                    host().call("tree_ensemble", with(x, written), {})));
 }
 
 TEST_CASE("tree_ensemble_classifier: the highest of several classes that have weights") {

@@ -23,8 +23,8 @@ PackedTable& packed_table() {
 }
 
 auto order_of(const PackedKey& key) {
-  return std::make_tuple(key.kernel, key.factory, key.data, key.version, key.session,
-                         key.type.dtype, key.type.rank);
+  return std::make_tuple(key.kernel, key.factory, key.data, key.version, key.other_versions,
+                         key.session, key.type.dtype, key.type.rank);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ bool operator<(const PackedKey& left, const PackedKey& right) {
   return left.text < right.text;
 }
 
-std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tensor& constant,
+std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, std::vector<Tensor> constants,
                                                std::uint64_t bytes) {
   auto& table = packed_table();
   std::shared_ptr<PackedBlock> block;
@@ -47,7 +47,8 @@ std::shared_ptr<PackedBlock> PackedBlock::find(const PackedKey& key, const Tenso
     auto& entry = table.blocks[key];
     block = entry.lock();
     if (block == nullptr)
-      entry = block = std::shared_ptr<PackedBlock>(new PackedBlock(key, constant, bytes));
+      entry = block =
+          std::shared_ptr<PackedBlock>(new PackedBlock(key, std::move(constants), bytes));
   }
   if (block->bytes_ != bytes)
     throw Failure(FailureKind::plugin,
@@ -64,8 +65,8 @@ bool PackedBlock::exists(const PackedKey& key) {
   return found != table.blocks.end() && !found->second.expired();
 }
 
-PackedBlock::PackedBlock(PackedKey key, Tensor constant, std::uint64_t bytes)
-    : key_(std::move(key)), constant_(std::move(constant)), bytes_(bytes) {}
+PackedBlock::PackedBlock(PackedKey key, std::vector<Tensor> constants, std::uint64_t bytes)
+    : key_(std::move(key)), constants_(std::move(constants)), bytes_(bytes) {}
 
 // Another block may have replaced the entry meanwhile.
 PackedBlock::~PackedBlock() {

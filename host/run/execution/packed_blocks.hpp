@@ -11,6 +11,7 @@
 #include <string>
 #include <tenon/host/catalog.hpp>
 #include <tenon/host/tensor.hpp>
+#include <vector>
 
 #include "device/memory.hpp"
 
@@ -23,11 +24,13 @@ struct PackedKey {
   /// not parameters; null: the kernel's create() makes the object. Sessions that hold the block own
   /// the factory, so that its address is not used again meanwhile.
   const OperatorFactory* factory;
-  const void* data;  ///< of the constant, which the block keeps alive
+  const void* data;  ///< of the constant, which the block keeps alive, as the node's others
   tenon_type type;
   std::uint64_t version;  ///< of its elements: see TrackedTensor
-  const void* session;    ///< the only session that may use it; null: all
-  std::string text;       ///< the kernel's own key
+  /// Sum of the versions of the node's other constants, whose elements prepare() may use as well.
+  std::uint64_t other_versions;
+  const void* session;  ///< the only session that may use it; null: all
+  std::string text;     ///< the kernel's own key
   friend bool operator<(const PackedKey& left, const PackedKey& right);
 };
 
@@ -38,7 +41,7 @@ class PackedBlock {
 
   /// Returns the existing block if it is still held, or a new one. Throws Failure if memory runs
   /// out, or if the key was used with another size.
-  static std::shared_ptr<PackedBlock> find(const PackedKey& key, const Tensor& constant,
+  static std::shared_ptr<PackedBlock> find(const PackedKey& key, std::vector<Tensor> constants,
                                            std::uint64_t bytes);
   /// Whether any execution holds the block.
   static bool exists(const PackedKey& key);
@@ -52,10 +55,10 @@ class PackedBlock {
   const void* filled(const Fill& fill);
 
  private:
-  PackedBlock(PackedKey key, Tensor constant, std::uint64_t bytes);
+  PackedBlock(PackedKey key, std::vector<Tensor> constants, std::uint64_t bytes);
 
   const PackedKey key_;
-  const Tensor constant_;
+  const std::vector<Tensor> constants_;
   const std::uint64_t bytes_;
   std::mutex filling_;
   Memory memory_;

@@ -44,13 +44,19 @@ std::span<const void* const> PackedMemory::of(std::uint32_t step) const {
 }
 
 // A constant that only this session promises not to change must not be shared with others.
-PackedKey PackedMemory::key_of(const PackedConstant& entry) const {
+PackedKey PackedMemory::key_of(const PackedStep& packed_step, const PackedConstant& entry) const {
   const auto& tensor = tensors_[entry.value];
-  const auto constancy = TrackedTensor::constancy(tensor);
-  const auto version = TrackedTensor::version(tensor);  // read ahead of handles
-  const bool safe =
-      constancy == Constancy::always ||
-      (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
+  std::uint64_t version = 0, other_versions = 0;
+  bool safe = true;
+  for (const auto value : packed_step.constants) {
+    const auto& constant = tensors_[value];
+    const auto constancy = TrackedTensor::constancy(constant);
+    // read ahead of handles
+    (value == entry.value ? version : other_versions) += TrackedTensor::version(constant);
+    safe = safe &&
+           (constancy == Constancy::always || (constancy == Constancy::unless_exposed &&
+                                               !TrackedTensor::has_application_handle(constant)));
+  }
   const auto node = plan_.node_of(entry.step);
   const auto& kernel = plan_.graph.kernel_of(node, kernels_);
   const auto* const object = object_factory(plan_.model(), node);
@@ -59,6 +65,7 @@ PackedKey PackedMemory::key_of(const PackedConstant& entry) const {
           tensor.abi().dense.data,
           plan_.types()[entry.value],
           version,
+          other_versions,
           safe ? nullptr : session_,
           entry.key};
 }
@@ -68,7 +75,7 @@ std::uint64_t PackedMemory::missing_bytes() const {
   std::set<PackedKey> counted;
   for (const auto& packed_step : steps_)
     for (const auto& entry : packed_step.entries)
-      if (auto key = key_of(entry.planned);
+      if (auto key = key_of(packed_step, entry.planned);
           !PackedBlock::exists(key) && counted.insert(std::move(key)).second)
         bytes += entry.planned.bytes;
   return bytes;
@@ -106,13 +113,15 @@ void PackedMemory::fill() {
 
 void PackedMemory::fill(PackedStep& packed_step) {
   std::size_t count = 0;
+  std::vector<Tensor> constants;
+  for (const auto value : packed_step.constants) constants.push_back(tensors_[value]);
   query_packed_constants(
       {plan_, kernels_, tensors_, threads_}, packed_step.step,
       [&](const PackedConstant& entry, tenon_fill fill, void* context) {
         if (count == packed_step.entries.size() || packed_step.entries[count].planned != entry)
           throw Failure(FailureKind::plugin, "its prepare() requests memory that was not planned");
         auto& block = packed_step.entries[count++].block;
-        block = PackedBlock::find(key_of(entry), tensors_[entry.value], entry.bytes);
+        block = PackedBlock::find(key_of(packed_step, entry), constants, entry.bytes);
         packed_step.pointers[entry.slot] = block->filled([&](void* memory) {
           ErrorBuffer buffer;
           if (fill(context, memory, &buffer.error) != 0)

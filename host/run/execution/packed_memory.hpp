@@ -51,7 +51,7 @@ class PackedMemory {
   bool may_change(const Tensor& tensor) const {
     return !promised_ && TrackedTensor::has_application_handle(tensor);
   }
-  PackedKey key_of(const PackedConstant& entry) const;
+  PackedKey key_of(const PackedStep& packed_step, const PackedConstant& entry) const;
   void fill();
   void fill(PackedStep& packed_step);
   static void forget(PackedStep& packed_step);

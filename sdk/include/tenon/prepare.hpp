@@ -99,11 +99,11 @@ class Prepare {
   /// Requests `bytes` bytes, aligned to 64, that fill(void* memory) computes from this constant
   /// input, and possibly from parameters and types; the call finds them as
   /// call.prepacked(slot). Slots are from 0 to 63, each for one request. Memory with the same
-  /// tensor, operator and key is shared, so the key must
-  /// identify everything that determines the bytes: what is computed,
-  /// parameters, types, layouts, sizes. fill is called at most once, before this returns. Errors:
-  /// no such input, or it is not constant; a slot that is in use; no bytes; exceptions of fill; out
-  /// of memory.
+  /// tensor, operator and key is shared, so the key must identify everything that determines the
+  /// bytes: what is computed, parameters, types, layouts, sizes, and the addresses of other
+  /// constants that fill reads. fill is called at most once, before this returns. Errors: no such
+  /// input, or it is not constant; a slot that is in use; no bytes; exceptions of fill; out of
+  /// memory.
   template <class Fill>
   void prepack(int slot, Which input, detail::OnlyName key, std::size_t bytes, Fill&& fill) {
     prepack_by(slot, input_index(input), key, bytes, &call_fill<std::remove_reference_t<Fill>>,
