@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <map>
+#include <numeric>
 
 #include "onnx/operators/traditional_models.hpp"
 
@@ -63,7 +64,7 @@ struct Forest {
 };
 
 /// Finds nodes by the number of their tree and their own, as the older operators name them. The
-/// nodes of a tree are contiguous.
+/// nodes of a tree are contiguous. Not by hash: a file could choose numbers that collide.
 class NodeNames {
  public:
   NodeNames(NodeImport& node, const Integers& trees, const Integers& ids) : node_(node), ids_(ids) {
@@ -84,9 +85,12 @@ class NodeNames {
     const auto& at = found->second;
     if (at.by_id.empty() && id >= 0 && id < at.count)
       return static_cast<std::int32_t>(at.begin + id);
-    const auto one = at.by_id.find(id);
-    if (one == at.by_id.end()) node_.refuse(fmt::format("its tree {} has no node {}", tree, id));
-    return one->second;
+    const auto one =
+        std::lower_bound(at.by_id.begin(), at.by_id.end(), id,
+                         [&](std::int32_t i, std::int64_t wanted) { return ids_[i] < wanted; });
+    if (one == at.by_id.end() || ids_[*one] != id)
+      node_.refuse(fmt::format("its tree {} has no node {}", tree, id));
+    return *one;
   }
 
   std::vector<std::int32_t> starts{};
@@ -94,7 +98,7 @@ class NodeNames {
  private:
   struct Tree {
     std::int64_t begin, count;
-    std::unordered_map<std::int64_t, std::int32_t> by_id{};  // empty: numbered in order
+    std::vector<std::int32_t> by_id{};  // in the order of their ids; empty: numbered in order
   };
 
   bool in_order(std::int64_t begin, std::int64_t end) const {
@@ -103,15 +107,19 @@ class NodeNames {
     return true;
   }
   void add_all(Tree& tree) {
-    tree.by_id.reserve(static_cast<std::size_t>(tree.count));
-    for (auto i = tree.begin; i < tree.begin + tree.count; ++i)
-      if (!tree.by_id.emplace(ids_[i], static_cast<std::int32_t>(i)).second)
-        node_.refuse(fmt::format("a tree has two nodes {}", ids_[i]));
+    auto& sorted = tree.by_id;
+    sorted.resize(static_cast<std::size_t>(tree.count));
+    std::iota(sorted.begin(), sorted.end(), static_cast<std::int32_t>(tree.begin));
+    std::sort(sorted.begin(), sorted.end(),
+              [&](std::int32_t one, std::int32_t other) { return ids_[one] < ids_[other]; });
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+      if (ids_[sorted[i]] == ids_[sorted[i - 1]])
+        node_.refuse(fmt::format("a tree has two nodes {}", ids_[sorted[i]]));
   }
 
   NodeImport& node_;
   const Integers& ids_;
-  std::unordered_map<std::int64_t, Tree> trees_;
+  std::map<std::int64_t, Tree> trees_;
 };
 
 std::uint8_t mode_of(NodeImport& node, std::string_view name) {
