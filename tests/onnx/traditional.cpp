@@ -41,8 +41,11 @@ struct MlHost {
     return options;
   }
   tenon::Graph load(const std::string& type, const Texts& attributes, const Texts& outputs) {
+    return load({{type, {"x"}, outputs, attributes, "", "ai.onnx.ml"}}, outputs);
+  }
+  tenon::Graph load(const std::vector<NodeFields>& nodes, const Texts& outputs) {
     ModelFields model;
-    model.graph.nodes = {{type, {"x"}, outputs, attributes, "", "ai.onnx.ml"}};
+    model.graph.nodes = nodes;
     model.graph.inputs = {value("x", tensor_type(1, {{-1}, {2}}))};
     for (const auto& name : outputs) model.graph.outputs.push_back(value(name));
     model.opsets = {{"", 17}, {"ai.onnx.ml", 5}};
@@ -129,6 +132,8 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
                {1, not_a_number, not_a_number, 4}) == Values{1, 8, 7, 4});
   CHECK(on.run("OneHotEncoder", {ints_attribute("cats_int64s", {2, 1})}, x) ==
         Values{0, 1, 1, 0, 0, 0, 0, 0});
+  CHECK(on.run("OneHotEncoder", {ints_attribute("cats_int64s", {0, 1})},
+               {std::numeric_limits<float>::quiet_NaN(), 1}) == Values{0, 0, 0, 1});
   CHECK(on.run("LabelEncoder",
                {floats("keys_floats", {2, -3}), floats("values_floats", {5, 6}),
                 float_attribute("default_float", -1)},
@@ -139,6 +144,27 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
                {floats("coefficients", {1, 0, 0, 1}), floats("intercepts", {0, 0}),
                 ints_attribute("classlabels_ints", {3, 4})},
                x, {"label", "scores"}) == x);
+}
+
+TEST_CASE("ai.onnx.ml: an imputer replaces exactly the given integer") {
+  MlHost on;
+  constexpr std::int64_t large = std::int64_t{1} << 53;
+  const auto replaced = [&](std::int64_t value) {
+    const auto graph = on.load({{"Cast", {"x"}, {"whole"}, {int_attribute("to", 7)}},
+                                {"Imputer",
+                                 {"whole"},
+                                 {"y"},
+                                 {ints_attribute("imputed_value_int64s", {1}),
+                                  int_attribute("replaced_value_int64", value)},
+                                 "",
+                                 "ai.onnx.ml"}},
+                               {"y"});
+    const auto x = tenon::Tensor::from(Values{static_cast<float>(large), 3}, {1, 2});
+    return tenon::Session(graph).run({{"x", x}}).at("y").values<std::int64_t>()[0];
+  };
+  CHECK(replaced(large) == 1);
+  CHECK(replaced(large + 1) == large);
+  CHECK(replaced(INT64_MAX) == large);
 }
 
 TEST_CASE("ai.onnx.ml: nodes that are not supported are refused with a sentence") {

@@ -273,9 +273,8 @@ void imputer(NodeImport& node) {
   const bool is_real = allows(floating.mask, node.dtype(x));
   const auto floats = list_of(node, "imputed_value_floats");
   const auto* integers = integers_of(node, "imputed_value_int64s");
-  const auto missing = is_real ? node.real("replaced_value_float", 0)
-                               : static_cast<double>(node.integer("replaced_value_int64", 0));
-  node.ignore("replaced_value_float"), node.ignore("replaced_value_int64");
+  const auto real = node.real("replaced_value_float", 0);
+  const auto integer = node.integer("replaced_value_int64", 0);
   auto values = is_real ? floats : integers == nullptr ? Tensor() : tensor_of(*integers);
   node.require(values && values.size() > 0,
                fmt::format("it has no values to replace {}", name_of(node.dtype(x))));
@@ -288,11 +287,15 @@ void imputer(NodeImport& node) {
     std::memcpy(first.data(), values.data(), size_of(values.dtype()));
     values = first;
   }
-  const auto known = std::isnan(missing)
-                         ? node.add("tenon.is_nan", std::vector{x})
-                         : node.add("tenon.equal", std::vector{x, node.scalar(missing, x)});
-  node.output(node.add(
-      "tenon.where", std::vector{known, node.constant(node.converted(values, node.dtype(x))), x}));
+  const auto missing = [&] {
+    if (is_real && std::isnan(real)) return node.add("tenon.is_nan", std::vector{x});
+    if (is_real) return node.add("tenon.equal", std::vector{x, node.scalar(real, x)});
+    const auto same = node.cast(x, i64);  // as double, large integers would be rounded
+    return node.add("tenon.equal", std::vector{same, node.constant({integer})});
+  };
+  node.output(
+      node.add("tenon.where",
+               std::vector{missing(), node.constant(node.converted(values, node.dtype(x))), x}));
 }
 
 /// One table of a label encoder: an attribute for each type, or a tensor.
@@ -350,11 +353,15 @@ void one_hot_encoder(NodeImport& node) {
   std::iota(indices.begin(), indices.end(), 0);
   // the last of equal categories counts
   std::reverse(keys.begin(), keys.end()), std::reverse(indices.begin(), indices.end());
-  std::vector<Operand> inputs{node.cast(node.input(0), i64), node.constant(keys),
-                              node.constant(indices)};
+  const auto x = node.input(0);
+  std::vector<Operand> inputs{node.cast(x, i64), node.constant(keys), node.constant(indices)};
   if (node.integer("zeros", 1) != 0) inputs.push_back(node.constant({-1}));
-  node.output(node.add("tenon.one_hot", std::vector{node.add("tenon.label_encoder", inputs)},
-                       {{"depth", count}, {"dtype", "float32"}}));
+  auto index = node.add("tenon.label_encoder", inputs);
+  if (allows(floating.mask, node.dtype(x)))  // as an integer, NaN is 0, which may be a category
+    index = node.add("tenon.where", std::vector{node.add("tenon.is_nan", std::vector{x}),
+                                                node.constant({-1}), index});
+  node.output(
+      node.add("tenon.one_hot", std::vector{index}, {{"depth", count}, {"dtype", "float32"}}));
 }
 
 /// Cuts or pads the columns of each input to its size, and joins them.
