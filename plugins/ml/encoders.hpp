@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <tenon/operator.hpp>
 #include <vector>
 
@@ -35,6 +35,9 @@ struct LabelEncoder : tenon::Operator {
     io.set_input(keys, tenon::Shape::of_rank(1));
     io.set_input(values, io.input(keys).shape);
     io.set_input(keys, io.input(values).shape);
+    const auto count = io.input(keys).shape[0];
+    io.require(count <= std::numeric_limits<std::int32_t>::max(), "there are ", count,
+               " keys: at most 2^31 - 1 are supported");
     const auto dtype = io.input(values).dtype;
     io.set_output(0, io.input(x).shape, dtype);
     if (!io.has_input(otherwise)) return;

@@ -116,10 +116,12 @@ class Forest {
 
   static void check_nodes(const ForestArrays<T>& arrays) {
     const auto in_range = [&](std::int32_t child) { return child >= 0 && child < arrays.nodes; };
+    std::int64_t places = arrays.trees;
     for (std::int64_t i = 0; i < arrays.nodes; ++i) {
       const auto yes = arrays.true_child[i], no = arrays.false_child[i],
                  feature = arrays.feature[i];
       if (yes < 0 && no < 0) continue;
+      places += 2;
       if (!in_range(yes) || !in_range(no))
         throw tenon::Error("node ", i, " has the children ", yes, " and ", no, ", but there are ",
                            arrays.nodes, " nodes; a leaf has the children -1 and -1");
@@ -129,6 +131,9 @@ class Forest {
       if (arrays.mode && arrays.mode[i] > static_cast<std::uint8_t>(SplitMode::neq))
         throw tenon::Error("node ", i, " has mode ", int{arrays.mode[i]}, ": needs 0 to 5");
     }
+    if (places > std::numeric_limits<std::int32_t>::max())
+      throw tenon::Error("there are ", arrays.trees, " trees and ", (places - arrays.trees) / 2,
+                         " branches: trees + 2 * branches must be less than 2^31");
     for (std::int64_t tree = 0; tree < arrays.trees; ++tree)
       if (!in_range(arrays.root[tree]))
         throw tenon::Error("the root of tree ", tree, " is node ", arrays.root[tree],

@@ -34,7 +34,7 @@ struct TreeEnsembleInputs : tenon::Operator {
     op.input("weight_node", "[weights]; leaf that each weight belongs to").types({tenon::i32});
     op.input("weight_target", "[weights]; target (class) that each weight counts for")
         .types({tenon::i32});
-    op.input("weight", "[weights]");
+    op.input("weight", "[weights]; with a single target, only the first one of a leaf counts");
     op.input("mode", "[nodes]; 0: <=, 1: <, 2: >=, 3: >, 4: ==, 5: !=; default: 0")
         .types({tenon::u8})
         .optional();
