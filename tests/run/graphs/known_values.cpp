@@ -335,7 +335,7 @@ TEST_CASE("known values: what inputs, variables and states learned follows write
   CHECK_THROWS_AS(Session{graph}, Failure);  // the application declared [2, 3]
 }
 
-TEST_CASE("known values: constants that share memory are told apart") {
+TEST_CASE("known values: constants that share memory are distinguished") {
   ValueHost host;
   std::vector<std::int64_t> memory{1, 6};
   Graph graph(host);
