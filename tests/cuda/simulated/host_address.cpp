@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "memory.hpp"
 #include "state.hpp"
@@ -69,7 +71,11 @@ const char* kind_of(std::uintptr_t word) {
 }  // namespace
 
 std::string host_address_in(const SimulatedLaunch& launch) {
-  if (launch.members == nullptr) return {};
+  if (launch.clear_padding == nullptr) return {};
+  // 255 where a member is, 0 in padding
+  std::vector<std::max_align_t> members(launch.bytes / sizeof(std::max_align_t) + 1);
+  std::memset(members.data(), 255, launch.bytes);
+  launch.clear_padding(members.data());
   const auto word_at = [](const void* bytes, std::size_t at) {
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(bytes) + at, sizeof word);
@@ -78,7 +84,7 @@ std::string host_address_in(const SimulatedLaunch& launch) {
   for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= launch.bytes;
        at += sizeof(std::uintptr_t)) {
     const char* kind =
-        word_at(launch.members, at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
+        word_at(members.data(), at) == UINTPTR_MAX ? kind_of(word_at(launch.body, at)) : nullptr;
     if (kind == nullptr) continue;
     return "byte " + std::to_string(at) + " of a kernel's body of " + std::to_string(launch.bytes) +
            " is an address of the CPU's " + kind + ", which a GPU cannot access";

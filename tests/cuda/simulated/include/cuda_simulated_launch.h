@@ -3,7 +3,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "cuda_runtime_api.h"
 
@@ -14,32 +13,24 @@ struct SimulatedLaunch {
   std::size_t bytes;
   std::int64_t count;
   void (*run)(const void* body, std::int64_t number);
-  const unsigned char* members;  // result of simulated_members_of()
+  void (*clear_padding)(void* body);  // null if the compiler cannot
 };
 cudaError_t simulated_launch(cudaStream_t stream, const SimulatedLaunch& launch);
 cudaError_t simulated_launch_blocks(cudaStream_t stream, const SimulatedLaunch& launch);
 int simulated_thread_of_block();
 void simulated_sync_of_block();
 
-/// Which bytes of a body belong to members (255) and which are padding (0); null if the compiler
-/// cannot tell. g++ 12 takes some members in arrays for padding, so the mask is not used to clear
-/// bytes.
-template <class Body>
-const unsigned char* simulated_members_of() {
+/// Clears the padding of a body. g++ 12 takes some members in arrays for padding, so this tells
+/// members from padding, but is not used on the copy that runs.
 #if __has_builtin(__builtin_clear_padding)
-  struct Mask {
-    alignas(Body) unsigned char bytes[sizeof(Body)];
-    [[gnu::no_sanitize_address, gnu::no_sanitize_undefined]] Mask() {
-      std::memset(bytes, 255, sizeof bytes);
-      __builtin_clear_padding(reinterpret_cast<Body*>(bytes));
-    }
-  };
-  static const Mask mask;
-  return mask.bytes;
-#else
-  return nullptr;
-#endif
+template <class Body>
+[[gnu::no_sanitize_address, gnu::no_sanitize_undefined]] void simulated_clear_padding(void* body) {
+  __builtin_clear_padding(static_cast<Body*>(body));
 }
+#else
+template <class Body>
+constexpr void (*simulated_clear_padding)(void*) = nullptr;
+#endif
 
 /// First the odd indices in descending order, then the even ones in ascending order: breaks bodies
 /// that rely on an order.
@@ -50,7 +41,7 @@ cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& b
     for (std::int64_t i = number / 2 * 2 - 1; i > 0; i -= 2) copied(i);
     for (std::int64_t i = 0; i < number; i += 2) copied(i);
   };
-  return simulated_launch(stream, {&body, sizeof body, count, run, simulated_members_of<Body>()});
+  return simulated_launch(stream, {&body, sizeof body, count, run, simulated_clear_padding<Body>});
 }
 
 /// Block is gpu::Block, which is declared later.
@@ -60,7 +51,7 @@ cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const B
     (*static_cast<const Body*>(memory))(Block(), i);
   };
   return simulated_launch_blocks(stream,
-                                 {&body, sizeof body, count, run, simulated_members_of<Body>()});
+                                 {&body, sizeof body, count, run, simulated_clear_padding<Body>});
 }
 
 inline int simulated_thread() {
