@@ -45,6 +45,22 @@ struct TreeEnsembleInputs : tenon::Operator {
         .optional();
   }
 
+  /// A branch with two leaves, whose weights count for `targets`, and the operator's other inputs.
+  static constexpr void describe_example(auto& op, std::initializer_list<double> targets,
+                                         const auto&... others) {
+    op.example({{"x", {2, 2}},
+                {"feature", {3}, tenon::i32, {1, 0, 0}},
+                {"split", {3}},
+                {"true_child", {3}, tenon::i32, {1, -1, -1}},
+                {"false_child", {3}, tenon::i32, {2, -1, -1}},
+                {"root", {1}, tenon::i32, {0}},
+                {"weight_node", {2}, tenon::i32, {1, 2}},
+                {"weight_target", {2}, tenon::i32, targets},
+                {"weight", {2}},
+                others...},
+               {});
+  }
+
  protected:
   static std::int64_t rows_of(const tenon::Shape& x) {
     return x.has_rank() ? x[0] : tenon::unknown;
@@ -166,7 +182,7 @@ struct TreeEnsemble : TreeEnsembleInputs {
                  {"min", Aggregate::min},
                  {"max", Aggregate::max}});
     describe_transform(op, &TreeEnsemble::post_transform);
-    describe_example(op);
+    describe_example(op, {0, 0});
   }
 
   void infer(tenon::Infer& io) const {
@@ -206,18 +222,5 @@ struct TreeEnsemble : TreeEnsembleInputs {
     std::vector<float> row(to, to + targets);
     scores::transform(post_transform, row.data(), targets);
     std::copy(row.begin(), row.end(), to);
-  }
-
-  static constexpr void describe_example(auto& op) {
-    op.example({{"x", {2, 2}},
-                {"feature", {3}, tenon::i32, {1, 0, 0}},
-                {"split", {3}},
-                {"true_child", {3}, tenon::i32, {1, -1, -1}},
-                {"false_child", {3}, tenon::i32, {2, -1, -1}},
-                {"root", {1}, tenon::i32, {0}},
-                {"weight_node", {2}, tenon::i32, {1, 2}},
-                {"weight_target", {2}, tenon::i32, {0, 0}},
-                {"weight", {2}}},
-               {});
   }
 };

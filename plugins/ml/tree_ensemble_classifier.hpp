@@ -18,19 +18,10 @@ struct TreeEnsembleClassifier : TreeEnsembleInputs {
     op.output("label", "int64 [rows]; label of the row's class");
     op.output("scores", "[rows, classes]");
     describe_transform(op, &TreeEnsembleClassifier::post_transform);
-    op.example({{"x", {2, 2}},
-                {"feature", {3}, tenon::i32, {1, 0, 0}},
-                {"split", {3}},
-                {"true_child", {3}, tenon::i32, {1, -1, -1}},
-                {"false_child", {3}, tenon::i32, {2, -1, -1}},
-                {"root", {1}, tenon::i32, {0}},
-                {"weight_node", {2}, tenon::i32, {1, 2}},
-                {"weight_target", {2}, tenon::i32, {0, 2}},
-                {"weight", {2}},
-                {"mode", {3}, tenon::u8, {1, 0, 0}},
-                {"missing", {3}, tenon::boolean, {1, 0, 0}},
-                {"classes", {3}, tenon::i64, {7, 8, 9}}},
-               {});
+    using Example = tenon::detail::ExampleInput;
+    describe_example(op, {0, 2}, Example{"mode", {3}, tenon::u8, {1, 0, 0}},
+                     Example{"missing", {3}, tenon::boolean, {1, 0, 0}},
+                     Example{"classes", {3}, tenon::i64, {7, 8, 9}});
   }
 
   void infer(tenon::Infer& io) const {
