@@ -1,6 +1,8 @@
 // Models of ai.onnx.ml. Expected numbers were recorded from onnxruntime 1.32.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <tenon/host/host.hpp>
@@ -46,7 +48,7 @@ struct MlHost {
   tenon::Graph load(const std::vector<NodeFields>& nodes, const Texts& outputs) {
     ModelFields model;
     model.graph.nodes = nodes;
-    model.graph.inputs = {value("x", tensor_type(1, {{-1}, {2}}))};
+    model.graph.inputs = {value("x", tensor_type(1, {{-1}, {columns}}))};
     for (const auto& name : outputs) model.graph.outputs.push_back(value(name));
     model.opsets = {{"", 17}, {"ai.onnx.ml", 5}};
     const auto path = folder / "model.onnx";
@@ -67,6 +69,7 @@ struct MlHost {
   }
   TemporaryFolder folder;
   tenon::Host host;
+  std::int64_t columns = 2;  ///< of the model's x; -1: unknown
 };
 
 /// x0 <= 1 ? (x1 > 0 ? 10 : 20) : 30, with nodes that are not in order.
@@ -144,6 +147,58 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
                {floats("coefficients", {1, 0, 0, 1}), floats("intercepts", {0, 0}),
                 ints_attribute("classlabels_ints", {3, 4})},
                x, {"label", "scores"}) == x);
+}
+
+TEST_CASE("ai.onnx.ml: a scaler refuses other numbers of columns, as onnxruntime does") {
+  MlHost on;
+  CHECK(on.refusal("Scaler", {floats("offset", {1, 2, 3})})
+            .find("its attribute 'offset' has 3 numbers for 2 columns") != std::string::npos);
+  on.columns = -1;
+  CHECK(on.run("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, {1, 2, -3, 0.5F}) ==
+        Values{0, 0, -8, -6});
+  CHECK(on.run("Scaler", {floats("offset", {1}), floats("scale", {2})}, {1, 2}) == Values{0, 2});
+  tenon::Session session(
+      on.load("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, {"y"}));
+  for (const std::int64_t columns : {1, 3}) {
+    CAPTURE(columns);
+    const auto x = tenon::Tensor::zeros(tenon::f32, {2, columns});
+    CHECK(failure_of([&] {
+            session.run({{"x", x}});
+          }).message.find(fmt::format("[2, {}]", columns)) != std::string::npos);
+  }
+}
+
+TEST_CASE("ai.onnx.ml: indices of a feature extractor do not count from the end") {
+  MlHost on;
+  const auto load = [&](const std::vector<std::int64_t>& indices) {
+    return on.load({{"Constant", {}, {"i"}, {ints_attribute("value_ints", indices)}},
+                    {"ArrayFeatureExtractor", {"x", "i"}, {"y"}, {}, "", "ai.onnx.ml"}},
+                   {"y"});
+  };
+  const auto x = tenon::Tensor::from(Values{1, 2, 3, 4}, {2, 2});
+  const auto y = tenon::Session(load({1, 0, 1})).run({{"x", x}}).at("y");
+  CHECK(y.shape() == tenon::Shape{2, 3});
+  CHECK(std::ranges::equal(y.values<float>(), Values{2, 1, 2, 4, 3, 4}));
+  for (const std::int64_t wrong : {-1, 2}) {
+    CAPTURE(wrong);
+    const auto message = failure_of([&] { load({0, wrong}); }).message;
+    CHECK_MESSAGE(message.find(fmt::format("its index {} is not from 0 to below the number of "
+                                           "columns, 2",
+                                           wrong)) != std::string::npos,
+                  message);
+  }
+
+  tenon::Session computed(
+      on.load({{"Cast", {"x"}, {"i"}, {int_attribute("to", 7)}},
+               {"ArrayFeatureExtractor", {"x", "i"}, {"y"}, {}, "", "ai.onnx.ml"}},
+              {"y"}));
+  const auto row = [](float first, float second) {
+    return tenon::Tensor::from(Values{first, second}, {1, 2});
+  };
+  CHECK(computed.run({{"x", row(1, 0)}}).at("y").values<float>()[0] == 0);
+  CHECK(failure_of([&] {
+          computed.run({{"x", row(0, -1)}});
+        }).message.find("element 1 of indices is") != std::string::npos);
 }
 
 TEST_CASE("ai.onnx.ml: an imputer replaces exactly the given integer") {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -244,14 +245,26 @@ Operand per_column(NodeImport& node, const char* name, const Tensor& list, const
   return node.constant(node.converted(list, node.dtype(x)));
 }
 
+/// x, whose columns must be as many as `count`. If their number is unknown, a reshape that changes
+/// nothing fails in the run for others: elementwise operators would broadcast a single column.
+Operand with_columns(NodeImport& node, const Operand& x, std::int64_t count) {
+  if (count <= 1 || node.shape(x)[-1] != unknown) return x;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.rank(x)));
+  sizes.back() = count;
+  return node.add("tenon.reshape", std::vector{x}, {{"shape", sizes}, {"copy_zeros", true}});
+}
+
 void scaler(NodeImport& node) {
   auto x = node.input(0);
   const auto rank = node.rank(x);
-  node.require(rank >= 1, "its input 0 is a scalar");
+  node.require(rank == 1 || rank == 2,
+               fmt::format("its input 0 has {} dimensions, but needs rows and columns", rank));
   if (node.dtype(x) != f64) x = node.cast(x, f32);
-  if (const auto offset = list_of(node, "offset"); offset.size() > 0)
+  const auto offset = list_of(node, "offset"), scale = list_of(node, "scale");
+  x = with_columns(node, x, std::max(offset.size(), scale.size()));
+  if (offset.size() > 0)
     x = node.add("tenon.sub", std::vector{x, per_column(node, "offset", offset, x)});
-  if (const auto scale = list_of(node, "scale"); scale.size() > 0)
+  if (scale.size() > 0)
     x = node.add("tenon.mul", std::vector{x, per_column(node, "scale", scale, x)});
   node.output(node.cast(x, f32));
 }
@@ -400,10 +413,26 @@ void binarizer(NodeImport& node) {
 }
 
 // Selects columns by index; a vector counts as one row.
+/// The indices of a feature extractor, which do not count from the end, unlike those of a gather.
+Operand extracted(NodeImport& node, std::int64_t columns) {
+  const auto indices = node.add("tenon.reshape", std::vector{node.input(1)}, {{"shape", {-1}}});
+  node.require(node.dtype(indices) == i64, "its input 1 is not int64");
+  if (!indices.known()) {  // a gather refuses what is beyond all columns
+    const auto is_negative = node.add("tenon.less", std::vector{indices, node.scalar(0, indices)});
+    const auto beyond = node.constant(Tensor::from<std::int64_t>({INT64_MAX}, {1}));
+    return node.add("tenon.where", std::vector{is_negative, beyond, indices});
+  }
+  for (const auto index : indices.elements.values<std::int64_t>())
+    node.require(index >= 0 && (columns == unknown || index < columns),
+                 fmt::format("its index {} is not from 0 to below the number of columns{}", index,
+                             columns == unknown ? "" : fmt::format(", {}", columns)));
+  return indices;
+}
+
 void feature_extractor(NodeImport& node) {
   auto x = node.input(0);
   if (node.rank(x) == 1) x = node.add("tenon.expand_dims", std::vector{x}, {{"axis", {0}}});
-  const auto indices = node.add("tenon.reshape", std::vector{node.input(1)}, {{"shape", {-1}}});
+  const auto indices = extracted(node, node.shape(x)[-1]);
   node.output(node.add("tenon.gather", std::vector{x, indices}, {{"axis", -1}}));
 }
 
