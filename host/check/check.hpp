@@ -41,6 +41,8 @@ inline Outcome skipped(std::string sentence) {
 inline Outcome failed(std::string sentence) {
   return {Verdict::failed, std::move(sentence)};
 }
+/// As in `; 2 comparisons were repeated ...`; empty if there were none.
+std::string describe_repeated(std::size_t count);
 /// Nothing could be checked; the reason is the rejection of the attempt that got furthest.
 Outcome untried(const Refusals& refusals);
 

@@ -111,6 +111,12 @@ const std::vector<Check>& checks() {
   return all;
 }
 
+std::string describe_repeated(std::size_t count) {
+  return count == 0 ? std::string()
+                    : fmt::format("; {} repeated with other inputs near a kink or jump",
+                                  counted(count, "comparison was", "comparisons were"));
+}
+
 Outcome untried(const Refusals& refusals) {
   if (refusals.count() == 0)
     return {Verdict::untried, std::string(nothing_checked) + "there was no call to try"};

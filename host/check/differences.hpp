@@ -1,4 +1,5 @@
 // Compares gradients with finite differences, by perturbing single elements in both directions.
+// Near a kink or jump, where differences say nothing, the comparison is repeated next to it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -54,6 +55,8 @@ class Differences {
   /// nothing if the operator rejects the numbers. Throws Failure if backward rejects small positive
   /// numbers that forward accepts, and for bugs of the kernel (is_kernel_bug()).
   std::optional<std::string> test(const InputNumbers& numbers, std::size_t max_elements);
+  /// Number of comparisons that were repeated near a kink or jump.
+  std::size_t repeated() const { return repeated_; }
 
  private:
   struct CheckedInput {
@@ -70,10 +73,21 @@ class Differences {
   double loss_of(const NamedTensors& outputs);
   struct Slopes {
     double up, down;
+    double mean() const { return (up + down) / 2; }
   };
   Slopes slopes(const Tensor& input, std::size_t k, double here, double step);
-  std::string compare(const CheckedInput& checked_input, std::size_t k, double gradient,
-                      double here, const Precision& precision);
+  /// The verdict of finite differences on the gradient of an element.
+  struct Comparison {
+    enum { agrees, differs, unclear } verdict;
+    double gradient, slope;
+  };
+  std::vector<double> gradient_of(const CheckedInput& checked_input, const NamedTensors& outputs);
+  Comparison compare(const CheckedInput& checked_input, std::size_t k, double gradient, double here,
+                     const Precision& precision);
+  Comparison repeat_nearby(const CheckedInput& checked_input, std::size_t k,
+                           const Precision& precision);
+  std::string describe(const CheckedInput& checked_input, std::size_t k,
+                       const Comparison& comparison) const;
 
   const CheckedOperator& checked_;
   const TestInput& sample_;
@@ -86,6 +100,7 @@ class Differences {
   std::vector<CheckedInput> checked_inputs_;
   std::vector<Value> wrt_;  // the corresponding graph values
   NamedTensors inputs_;
+  std::size_t repeated_ = 0, repeated_of_test_ = 0;
   bool narrow_ = false;  // whether some value is less precise than float64
   std::optional<Session> session_;
 };

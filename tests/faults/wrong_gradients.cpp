@@ -1,5 +1,8 @@
 // Operators whose gradients differ from the derivative.
+#include <cmath>
+
 #include "doubling.hpp"
+#include "sound.hpp"
 
 struct WrongGradient : Doubling {
   static constexpr void describe(auto& op) {
@@ -78,3 +81,67 @@ struct WrongRowGradient : Doubling {
   }
 };
 TENON_OPERATOR(wrong_row_gradient, WrongRowGradient)
+
+/// The distance to the nearest multiple of 1/4. Where it falls, its gradient has the wrong sign.
+struct WrongInHalf : Sound {
+  void forward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.output<T>(0).data()[i] = std::abs(x.data()[i] - std::round(4 * x.data()[i]) / 4);
+    });
+  }
+  void backward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto dy = call.output_grad<T>(0);
+      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<T>(0).data()[i] = dy.data()[i];
+    });
+  }
+};
+TENON_OPERATOR(wrong_in_half, WrongInHalf)
+
+/// |x|, whose gradient at 0 is neither that of a side nor between them. Only the example has zeros.
+struct WrongAtZero : Sound {
+  static constexpr void describe(auto& op) {
+    Sound::describe(op);
+    op.example({{"x", {4}, tenon::f64, {0.5, 0, -0.25, 0}}});
+  }
+  void forward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        call.output<T>(0).data()[i] = std::abs(x.data()[i]);
+    });
+  }
+  void backward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.input<T>(0), dy = call.output_grad<T>(0);
+      for (std::int64_t i = 0; i < dy.size(); ++i) {
+        const T at = x.data()[i];
+        call.input_grad<T>(0).data()[i] = dy.data()[i] * T(at > 0 ? 1 : at < 0 ? -1 : 3);
+      }
+    });
+  }
+};
+TENON_OPERATOR(wrong_at_zero, WrongAtZero)
+
+/// Right: a ramp with jumps, which every fifth finite difference of large numbers crosses.
+struct JumpsOften : Sound {
+  static constexpr double distance = 1e-3;
+  void forward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      for (std::int64_t i = 0; i < x.size(); ++i) {
+        const double at = x.data()[i];
+        call.output<T>(0).data()[i] = T(at + std::floor(at / distance) * distance / 2);
+      }
+    });
+  }
+  void backward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto dy = call.output_grad<T>(0);
+      for (std::int64_t i = 0; i < dy.size(); ++i) call.input_grad<T>(0).data()[i] = dy.data()[i];
+    });
+  }
+};
+TENON_OPERATOR(jumps_often, JumpsOften)

@@ -5,6 +5,7 @@
 #include <tenon/elementwise.hpp>
 
 #include "doubling.hpp"
+#include "sound.hpp"
 
 /// Twice x with a csr kernel that multiplies stored values as the broken operator says.
 struct CsrDoubling : Doubling {
@@ -62,6 +63,37 @@ struct RoundsWhenSparse : CsrDoubling {
   }
 };
 TENON_OPERATOR(rounds_when_sparse, RoundsWhenSparse)
+
+/// Right: x, doubled where the rounded number of 2^-19 in sin(x) is odd. Near the jumps, the sparse
+/// kernel's higher precision decides.
+struct JumpsWhenSparse : Sound {
+  template <class Real, class T>
+  static T value(T x) {
+    const auto steps = std::floor(std::sin(Real(x)) * Real(1 << 19) + Real(0.5));
+    return steps - 2 * std::floor(steps / 2) > Real(0.5) ? 2 * x : x;
+  }
+  void forward(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.input<T>(0);
+      std::transform(x.data(), x.data() + x.size(), call.output<T>(0).data(), value<T, T>);
+    });
+  }
+  void infer_storage(tenon::InferStorage& io) const {
+    if (io.input(0) != tenon::Storage::csr) return;
+    io.set_output(0, tenon::Storage::csr);
+    io.sparse_kernel();
+  }
+  void forward_sparse(const Call& call) const {
+    typed(call, [&]<class T>() {
+      const auto x = call.csr<T>(0);
+      const auto y = call.allocate_csr<T>(0, x.nnz);
+      std::copy_n(x.columns_of, x.nnz, y.columns_of);
+      std::copy_n(x.row_starts, x.rows + 1, y.row_starts);
+      for (std::int64_t i = 0; i < x.nnz; ++i) y.values[i] = value<double, T>(x.values[i]);
+    });
+  }
+};
+TENON_OPERATOR(jumps_when_sparse, JumpsWhenSparse)
 
 struct WrongSparseGradient : Doubling {
   static constexpr void describe(auto& op) {

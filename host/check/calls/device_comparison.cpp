@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tenon/visit.hpp>
 
@@ -45,16 +46,39 @@ bool near(double expected, double actual, double tolerance) {
          std::abs(expected - actual) <= tolerance * (1 + std::abs(expected));
 }
 
+Tensor clone(const Tensor& tensor, bool) {
+  return tensor.clone();
+}
+
+/// The dtype that determines how inputs are rounded.
+DType dtype_of_numbers(const TestInput& sample) {
+  for (const auto& type : sample.types.inputs)
+    if (type.present && (floating + any_complex).has(static_cast<DType>(type.dtype)))
+      return static_cast<DType>(type.dtype);
+  return DType::i64;
+}
+
+/// In the order of tensor_groups.
+std::vector<Tensor> all_tensors(const CallMemory& memory) {
+  std::vector<Tensor> all;
+  for (const auto& [name, group] : tensor_groups)
+    all.insert(all.end(), (memory.*group).begin(), (memory.*group).end());
+  return all;
+}
+
 }  // namespace
 
-std::string difference(const std::string& name, const Tensor& expected, const Tensor& actual,
-                       const std::string& device, const std::string& reference) {
+std::string difference(const ComparedResult& result, const Tensor& expected, const Tensor& actual) {
   if (same_bits(expected, actual)) return {};
   const auto left = doubles_of(expected), right = doubles_of(actual);
+  const auto is_near = [tolerance = traits_of(expected.dtype()).tolerance.devices](
+                           double one, double other) { return near(one, other, tolerance); };
   for (std::size_t i = 0; i < left.size(); ++i)
-    if (!near(left[i], right[i], traits_of(expected.dtype()).tolerance.devices))
-      return fmt::format("element {} of {} is {} on {}, but {} on {}", i, name, right[i], device,
-                         left[i], reference);
+    if (!is_near(left[i], right[i]) &&
+        (result.nearby == nullptr ||
+         !result.nearby->explain({result.index, i, left[i], right[i], is_near})))
+      return fmt::format("element {} of {} is {} on {}, but {} on {}", i, result.name, right[i],
+                         result.device, left[i], result.reference);
   return {};
 }
 
@@ -114,27 +138,38 @@ CallMemory DeviceComparison::backward_memory(Numbers numbers, const std::vector<
 }
 
 std::string DeviceComparison::compare(const CallMemory& memory, bool backward, Layout layout,
-                                      bool training) const {
+                                      bool training) {
   if (cpu_call_.info().allocates()) return {};  // device memory for such outputs is not supported
   Threads threads(1);
-  const CallContext context{.threads = threads, .seed = seed_, .training = training};
-  const auto expected = memory.with([](const Tensor& tensor, bool) { return tensor.clone(); });
+  const auto expected = memory.with(clone);
   try {
-    run_call(cpu_call_, sample_.types, expected, backward, context);
+    run_call(cpu_call_, sample_.types, expected, backward, {threads, seed_, 0, training});
   } catch (const Failure&) {
     return {};
   }
+  const auto run = [&](const CallMemory& inputs) {
+    return run_on_device(inputs, backward, layout, training);
+  };
+  return differences(expected, run(memory),
+                     nearby(memory, backward, training,
+                            [&](const CallMemory& inputs) { return run(inputs).memory; }));
+}
+
+DeviceComparison::DeviceResult DeviceComparison::run_on_device(const CallMemory& memory,
+                                                               bool backward, Layout layout,
+                                                               bool training) const {
+  Threads threads(1);
   auto device_memory = memory_for(memory, layout);
   const auto actual = to_device(device_memory, memory, layout);
   device_memory.upload();
   const PassedMemory passed(device_call_, sample_.types, actual, backward);
   auto types = sample_.types;
   OperatorRun run(device_call_, backward ? TENON_BACKWARD : TENON_FORWARD, types, passed.tensors(),
-                  context);
+                  {threads, seed_, 0, training});
   run.launch();
   device_memory.download();
   run.finish();
-  return differences(expected, actual, device_memory);
+  return result_in(device_memory, actual);
 }
 
 DeviceMemory DeviceComparison::memory_for(const CallMemory& memory, Layout layout) const {
@@ -158,21 +193,98 @@ CallMemory DeviceComparison::to_device(DeviceMemory& device_memory, const CallMe
   return actual;
 }
 
-std::string DeviceComparison::differences(const CallMemory& expected, const CallMemory& actual,
-                                          const DeviceMemory& device_memory) const {
-  if (auto fault = device_memory.stray_write(); !fault.empty()) return fault;
+DeviceComparison::DeviceResult DeviceComparison::result_in(const DeviceMemory& device_memory,
+                                                           const CallMemory& actual) const {
+  return {actual.with([&](const Tensor& tensor, bool) {
+            return tensor.device() == "cpu" ? tensor : device_memory.elements(tensor);
+          }),
+          device_memory.stray_write()};
+}
+
+std::string DeviceComparison::differences(const CallMemory& expected, const DeviceResult& result,
+                                          NearbyCalls nearby) {
+  if (!result.stray_write.empty()) return result.stray_write;
+  ComparedResult compared{.device = device_call_.device().name(), .nearby = &nearby};
   for (const auto& [name, group] : tensor_groups)
-    for (std::size_t i = 0; i < (expected.*group).size(); ++i) {
-      const auto& tensor = (expected.*group)[i];
-      if (!tensor) continue;
-      const auto& result = (actual.*group)[i];
-      const auto found = result.device() == "cpu" ? result : device_memory.elements(result);
-      if (auto fault = difference(fmt::format("{} {}", name, i), tensor, found,
-                                  device_call_.device().name());
+    for (std::size_t i = 0; i < (expected.*group).size(); ++i, ++compared.index) {
+      if (!(expected.*group)[i]) continue;
+      compared.name = fmt::format("{} {}", name, i);
+      if (auto fault = difference(compared, (expected.*group)[i], (result.memory.*group)[i]);
           !fault.empty())
         return fault;
     }
+  repeated_ += nearby.ran() ? 1 : 0;
   return {};
+}
+
+CallMemory DeviceComparison::displaced(CallMemory memory, const Displacement& displacement,
+                                       bool backward, bool training) const {
+  for (std::size_t i = 0; i < memory.inputs.size(); ++i)
+    if (!stays_on_cpu(i)) displacement.displace(memory.inputs[i], i);
+  if (!backward) return memory;
+  Threads threads(1);
+  auto forward = forward_memory(Numbers::positive);
+  forward.inputs = memory.inputs;
+  forward = run_call(cpu_call_, sample_.types, forward, false, {threads, seed_, 0, training});
+  memory.outputs = forward.outputs;
+  memory.states = forward.states;
+  return memory;
+}
+
+// Tensors that share memory have different dtypes here, so nothing is computed in place.
+CallMemory DeviceComparison::displaced_in_own_dtype(const CallMemory& memory,
+                                                    const Displacement& displacement, bool backward,
+                                                    bool training) const {
+  auto own = forward_memory(Numbers::positive);
+  const auto convert = [](const Tensors& from, const std::vector<tenon_type>& types) {
+    Tensors converted;
+    for (std::size_t i = 0; i < from.size(); ++i)
+      converted.push_back(from[i] ? elements_in(from[i], static_cast<DType>(types[i].dtype)).clone()
+                                  : Tensor());
+    return converted;
+  };
+  own.inputs = convert(memory.inputs, sample_.types.inputs);
+  if (!backward) own.outputs = convert(memory.outputs, sample_.types.outputs);
+  own.output_grads = convert(memory.output_grads, sample_.types.outputs);
+  own.input_grads = convert(memory.input_grads, sample_.types.inputs);
+  own.writes = memory.writes;
+  std::replace(own.writes.begin(), own.writes.end(), std::uint8_t{TENON_WRITE_IN_PLACE},
+               std::uint8_t{TENON_WRITE_TO});
+  return displaced(std::move(own), displacement, backward, training);
+}
+
+NearbyCalls DeviceComparison::nearby(const CallMemory& memory, bool backward, bool training,
+                                     Run run) const {
+  const auto run_on_cpu = [backward, training](const DeviceComparison& call, CallMemory inputs) {
+    Threads threads(1);
+    return run_call(call.cpu_call_, call.sample_.types, std::move(inputs), backward,
+                    {threads, call.seed_, 0, training});
+  };
+  const auto dtype = dtype_of_numbers(sample_);
+  const auto inputs_near = [=, this](const Displacement& displacement) {
+    return displaced(memory.with(clone), displacement, backward, training);
+  };
+  NearbyCalls::Call precise;
+  if (const auto wide = widest_dtype(dtype); wide != dtype && allows(op_.info->types, wide))
+    precise = [=, this](const Displacement& displacement) {
+      return results_of([&] {
+        const auto sample = with_dtype(cpu_call_, sample_, wide);
+        if (!sample) throw Failure(FailureKind::failed, "it refuses the types");
+        const DeviceComparison call(op_, *sample, cpu_device(), seed_);
+        return all_tensors(run_on_cpu(
+            call, call.displaced_in_own_dtype(memory, displacement, backward, training)));
+      });
+    };
+  return NearbyCalls(
+      dtype,
+      [=, this](const Displacement& displacement) {
+        return results_of(
+            [&] { return all_tensors(run_on_cpu(*this, inputs_near(displacement))); });
+      },
+      [=](const Displacement& displacement) {
+        return results_of([&] { return all_tensors(run(inputs_near(displacement))); });
+      },
+      std::move(precise));
 }
 
 }  // namespace tenon::checks

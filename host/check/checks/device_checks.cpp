@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 
 #include "check/calls/device_comparison.hpp"
 #include "check/calls/test_call.hpp"
@@ -45,7 +46,7 @@ Outcome with_device(const CheckedOperator& checked, Body&& body) {
 constexpr std::size_t max_of_first_dtype = 12, max_of_others = 3, max_large = 2;
 
 struct Result {
-  std::size_t calls = 0;
+  std::size_t calls = 0, repeated = 0;
   std::string fault;
   Refusals refusals{};
 };
@@ -63,7 +64,7 @@ bool same_bytes(const Tensor& left, const Tensor& right) {
 /// All variations of a sample's call: numbers, layouts, write modes and in-place use.
 class CallVariations {
  public:
-  CallVariations(const DeviceComparison& call, const TestInput& sample, Result& result)
+  CallVariations(DeviceComparison& call, const TestInput& sample, Result& result)
       : call_(call), sample_(sample), result_(result) {}
 
   void forward() {
@@ -151,7 +152,7 @@ class CallVariations {
                                 description, describe_sample(info(), sample_));
   }
 
-  const DeviceComparison& call_;
+  DeviceComparison& call_;
   const TestInput& sample_;
   Result& result_;
 };
@@ -207,15 +208,16 @@ void each_dtype(const CheckedOperator& checked, Result& result, Test&& test) {
 Outcome outcome_of(const Result& result) {
   if (!result.fault.empty()) return failed(result.fault);
   if (result.calls == 0) return untried(result.refusals);
-  return passed(counted(result.calls, "call"));
+  return passed(counted(result.calls, "call") + describe_repeated(result.repeated));
 }
 
 Outcome check_forward(const CheckedOperator& checked) {
   return with_device(checked, [&](Device& device) {
     Result result;
     each_dtype(checked, result, [&](const TestInput& sample) {
-      const DeviceComparison call(checked.op, sample, device, checked.seed);
+      DeviceComparison call(checked.op, sample, device, checked.seed);
       if (call.is_computed_on_device(false)) CallVariations(call, sample, result).forward();
+      result.repeated += call.repeated();
     });
     return outcome_of(result);
   });
@@ -234,11 +236,12 @@ Outcome check_backward(const CheckedOperator& checked) {
           "its kernel has no backward, unlike the CPU's: training computes it on the CPU"};
     Result result;
     each_dtype(checked, result, [&](const TestInput& sample) {
-      const DeviceComparison call(checked.op, sample, device, checked.seed);
+      DeviceComparison call(checked.op, sample, device, checked.seed);
       if (sample.types.outputs.empty() ||
           !floating.has(static_cast<DType>(sample.types.outputs[0].dtype)))
         return;
       if (call.is_computed_on_device(true)) CallVariations(call, sample, result).backward();
+      result.repeated += call.repeated();
     });
     return outcome_of(result);
   });
@@ -248,12 +251,17 @@ Outcome check_sparse_on_device(const CheckedOperator& checked) {
   return with_device(checked, [&](Device&) { return check_sparse(checked); });
 }
 
+struct CannotCapture : std::runtime_error {
+  explicit CannotCapture(const std::string& reason)
+      : runtime_error("its kernel is declared capturable, but cannot be captured: " + reason) {}
+};
+
 // steps of the random generator, which captured kernels must not read
 constexpr std::uint64_t at_capture = 0, at_replay = 1;
 
-std::string try_sample(const CheckedOperator& checked, const TestInput& sample, Device& device) {
-  const DeviceComparison call(checked.op, sample, device, checked.seed),
-      other(checked.op, sample, device, checked.seed + 1000);
+std::string try_replays(DeviceComparison& call, const CheckedOperator& checked,
+                        const TestInput& sample, Device& device) {
+  const DeviceComparison other(checked.op, sample, device, checked.seed + 1000);
   if (!call.is_computed_on_device(false)) return {};
   for (const bool training : {false, true}) {
     const auto memory = call.forward_memory(Numbers::positive);
@@ -291,7 +299,7 @@ const std::vector<Check>& device_checks() {
 }
 
 std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemory second,
-                                               bool backward, bool training) const {
+                                               bool backward, bool training) {
   if (cpu_call_.info().allocates()) return {};
   Threads threads(1);
   for (std::size_t i = 0; i < first.inputs.size(); ++i)
@@ -306,6 +314,22 @@ std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemo
   } catch (const Failure&) {
     return {};
   }
+  try {
+    const auto fault =
+        differences(expected, replay(first, second, backward, training),
+                    nearby(second, backward, training, [&](const CallMemory& inputs) {
+                      return replay(first, inputs, backward, training).memory;
+                    }));
+    return fault.empty() ? fault : "replayed from a capture with other inputs, " + fault;
+  } catch (const CannotCapture& failure) {
+    return failure.what();
+  }
+}
+
+DeviceComparison::DeviceResult DeviceComparison::replay(const CallMemory& first,
+                                                        const CallMemory& second, bool backward,
+                                                        bool training) const {
+  Threads threads(1);
   auto device_memory = memory_for(first, Layout::aligned);
   const auto actual = to_device(device_memory, first, Layout::aligned);
   const PassedMemory passed(device_call_, sample_.types, actual, backward);
@@ -319,8 +343,7 @@ std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemo
   try {
     captured.emplace(tensor_stream(device_call_.device()), [&] { run.launch(); });
   } catch (const std::exception& failure) {
-    return fmt::format("its kernel is declared capturable, but cannot be captured: {}",
-                       failure.what());
+    throw CannotCapture(failure.what());
   }
   for (const auto& [name, group] : tensor_groups)
     for (std::size_t i = 0; i < (actual.*group).size(); ++i)
@@ -330,8 +353,7 @@ std::string DeviceComparison::compare_replayed(const CallMemory& first, CallMemo
   captured->launch();
   run.finish();
   device_memory.download();
-  const auto fault = differences(expected, actual, device_memory);
-  return fault.empty() ? fault : "replayed from a capture with other inputs, " + fault;
+  return result_in(device_memory, actual);
 }
 
 Outcome check_capture(const CheckedOperator& checked) {
@@ -340,13 +362,20 @@ Outcome check_capture(const CheckedOperator& checked) {
       return skipped("its kernel is not declared capturable, so each run calls it");
     if (checked.op.info->random)
       return skipped("it draws new random numbers in each run, so each run calls it");
+    std::size_t repeated = 0;
     const auto test = [&](const OperatorCall&, const TestInput& sample) {
-      return is_for_devices(sample) ? try_sample(checked, sample, device) : std::string();
+      if (!is_for_devices(sample)) return std::string();
+      DeviceComparison call(checked.op, sample, device, checked.seed);
+      auto fault = try_replays(call, checked, sample, device);
+      repeated += call.repeated();
+      return fault;
     };
     auto outcome = each_sample(checked, TestInputKind::ordinary, test, 12, Draws::positive);
     if (outcome.verdict != Verdict::passed) return outcome;
-    auto large = each_sample(checked, TestInputKind::large, test, 2, Draws::positive);
-    return large.verdict == Verdict::failed ? large : outcome;
+    const auto large = each_sample(checked, TestInputKind::large, test, 2, Draws::positive);
+    if (large.verdict == Verdict::failed) return large;
+    outcome.sentence += describe_repeated(repeated);
+    return outcome;
   });
 }
 

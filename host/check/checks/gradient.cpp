@@ -63,7 +63,7 @@ class GradientCheck {
   }
 
   Outcome outcome() const {
-    if (count_ > 0) return passed(counted(count_, "output"));
+    if (count_ > 0) return passed(counted(count_, "output") + describe_repeated(repeated_));
     if (!found_) return untried(refusals_);
     if (!any_)
       return skipped(order_ == Order::first ? "no output has a gradient"
@@ -114,6 +114,7 @@ class GradientCheck {
                            description);
       compared = compared || fault.has_value();
     }
+    if (differences) repeated_ += differences->repeated();
     if (compared) ++count_;
     return {};
   }
@@ -122,7 +123,7 @@ class GradientCheck {
   Order order_;
   Host host_;
   Refusals refusals_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, repeated_ = 0;
   bool found_ = false, any_ = false;  // whether there are samples, and an output with a gradient
   bool independent_ = false;          // whether some output depends on no input
 };

@@ -98,8 +98,8 @@ std::string compare_layouts(const CheckedOperator& checked, const OperatorCall& 
   ++compared;
   for (std::size_t o = 0; o < plain.outputs.size(); ++o)
     if (auto fault =
-            difference(fmt::format("output {}", o), plain.outputs[o],
-                       Tensor::borrow(*tensors.outputs[o]).clone(), "channels-last tensors");
+            difference({.name = fmt::format("output {}", o), .device = "channels-last tensors"},
+                       plain.outputs[o], Tensor::borrow(*tensors.outputs[o]).clone());
         !fault.empty())
       return fault;
   return {};

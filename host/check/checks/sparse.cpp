@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/session.hpp>
 #include <tenon/visit.hpp>
 
+#include "check/calls/nearby_calls.hpp"
 #include "check/calls/test_call.hpp"
 #include "io/counted.hpp"
 #include "plan/operator_storage.hpp"
@@ -200,7 +202,8 @@ struct CallStorages {
 class Comparison {
  public:
   Comparison(Host& host, const CheckedOperator& checked, const TestInput& sample)
-      : checked_(checked),
+      : host_(host),
+        checked_(checked),
         sample_(with_dense_result(checked.op, sample)),
         node_(host, checked.op, sample_) {
     std::vector<Value> wrt;
@@ -231,8 +234,11 @@ class Comparison {
       refusal_ = failure.what();
       return std::nullopt;
     }
-    return compare_all(expected, [&] { return run(stored, checked_.device); });
+    return compare_all(
+        expected, [&] { return run(stored, checked_.device); }, nearby(stored));
   }
+  /// Number of comparisons that were repeated at nearby inputs.
+  std::size_t repeated() const { return repeated_; }
   const std::string& refusal() const { return refusal_; }  ///< the last one
 
  private:
@@ -313,10 +319,62 @@ class Comparison {
     return tensor;
   }
 
+  static NamedTensors displaced(const NamedTensors& stored, const Displacement& displacement) {
+    NamedTensors moved;
+    for (const auto& [name, tensor] : stored) {
+      const auto& copy = moved[name] = tensor.clone();
+      if (name.starts_with("input_"))
+        displacement.displace(copy, std::stoul(name.substr(name.find('_') + 1)));
+    }
+    return moved;
+  }
+
+  /// Dense, with floating-point elements in this dtype.
+  static NamedTensors converted(NamedTensors tensors, std::optional<DType> wide = {}) {
+    for (auto& [name, tensor] : tensors) {
+      tensor = cast_storage(tensor, Storage::dense);
+      if (wide && floating.has(tensor.dtype())) tensor = elements_in(tensor, *wide).clone();
+    }
+    return tensors;
+  }
+
+  NearbyCalls nearby(const NamedTensors& stored) {
+    const auto& inputs = sample_.types.inputs;
+    const auto input = std::find_if(inputs.begin(), inputs.end(), is_floating);
+    const auto dtype = input == inputs.end() ? DType::i64 : static_cast<DType>(input->dtype),
+               wide = widest_dtype(dtype);
+    NearbyCalls::Call precise;
+    if (wide != dtype && allows(checked_.op.info->types, wide))
+      precise = [this, stored, wide](const Displacement& displacement) {
+        return results_of([&] {
+          return in_dtype(wide).run(displaced(converted(stored, wide), displacement), {});
+        });
+      };
+    return {
+        dtype,
+        [this, stored](const Displacement& displacement) {
+          return results_of([&] { return run(converted(displaced(stored, displacement)), {}); });
+        },
+        [this, stored](const Displacement& displacement) {
+          return results_of([&] { return run(displaced(stored, displacement), checked_.device); });
+        },
+        std::move(precise)};
+  }
+
+  /// This call in a wider dtype. Throws Failure if the operator refuses it.
+  const Comparison& in_dtype(DType wide) {
+    if (wide_ == nullptr) {
+      const auto sample = with_dtype(OperatorCall(checked_.op, sample_.attributes), sample_, wide);
+      if (!sample) throw Failure(FailureKind::failed, "it refuses the types");
+      wide_ = std::make_unique<Comparison>(host_, checked_, *sample);
+    }
+    return *wide_;
+  }
+
   // If the dense result is not finite, a sparse kernel may reject the call, because it cannot store
   // such values everywhere.
   template <class Run>
-  std::string compare_all(const NamedTensors& expected, Run&& run) const {
+  std::string compare_all(const NamedTensors& expected, Run&& run, NearbyCalls nearby) {
     NamedTensors found;
     try {
       found = run();
@@ -327,8 +385,11 @@ class Comparison {
         return {};
       return fmt::format("sparse inputs are refused ({}), but not dense ones", failure.what());
     }
+    std::size_t index = 0;
     for (const auto& [name, tensor] : expected)
-      if (auto fault = compare(name, tensor, found.at(name)); !fault.empty()) return fault;
+      if (auto fault = compare(name, tensor, found.at(name), index++, nearby); !fault.empty())
+        return fault;
+    repeated_ += nearby.ran() ? 1 : 0;
     return {};
   }
 
@@ -348,21 +409,22 @@ class Comparison {
 
   // Sums are as precise as their largest terms. Gradients of elements that are not stored are 0,
   // even if a dense gradient is nan because of 0 times infinity.
-  std::string compare(const std::string& name, const Tensor& expected, const Tensor& found) const {
+  std::string compare(const std::string& name, const Tensor& expected, const Tensor& found,
+                      std::size_t index, NearbyCalls& nearby) const {
     const auto dtype = expected.dtype();
     const double tolerance = dtype == DType::f64 ? 1e-9 : dtype == DType::f32 ? 1e-4 : 2e-2;
     const bool by_element =
         checked_.op.info->elementwise && expected.shape() == shape_of(sample_.types.outputs[0]);
     const auto left = doubles_of(expected), right = doubles_of(found);
     const double magnitude = largest(left).magnitude;
+    const auto is_near = [=](double one, double other) {
+      return one == other ||
+             (std::isnan(one) && (std::isnan(other) || (other == 0 && is_gradient(name)))) ||
+             (std::isfinite(one) &&
+              std::abs(one - other) <= tolerance * (1 + (by_element ? std::abs(one) : magnitude)));
+    };
     for (std::size_t i = 0; i < left.size(); ++i) {
-      const bool same =
-          left[i] == right[i] ||
-          (std::isnan(left[i]) && (std::isnan(right[i]) || (right[i] == 0 && is_gradient(name)))) ||
-          (std::isfinite(left[i]) &&
-           std::abs(left[i] - right[i]) <=
-               tolerance * (1 + (by_element ? std::abs(left[i]) : magnitude)));
-      if (!same)
+      if (!is_near(left[i], right[i]) && !nearby.explain({index, i, left[i], right[i], is_near}))
         return fmt::format("element {} of {} is {}, but {} with dense inputs", i, name, right[i],
                            left[i]);
     }
@@ -371,9 +433,12 @@ class Comparison {
 
   static bool is_gradient(const std::string& output) { return output.starts_with("gradient "); }
 
+  Host& host_;
   const CheckedOperator& checked_;
   const TestInput sample_;
   SingleNode node_;
+  std::unique_ptr<Comparison> wide_;  // for comparisons at nearby inputs
+  std::size_t repeated_ = 0;
   std::map<std::string, std::size_t> seed_types_;  // output of each gradient that is a graph input
   std::string refusal_;
 };
@@ -455,7 +520,7 @@ Outcome check_sparse(const CheckedOperator& checked) {
   Host host(options);
   add_operators(host, checked);
   const GuardedAllocations guarded_allocations(device.is_cpu());
-  std::size_t count = 0;
+  std::size_t count = 0, repeated = 0;
   Refusals refusals;
   for (const auto kind : {TestInputKind::ordinary, TestInputKind::odd, TestInputKind::empty}) {
     const auto& samples = find_samples(checked, kind).found;
@@ -488,13 +553,14 @@ Outcome check_sparse(const CheckedOperator& checked) {
           count += fault ? 1 : 0;
         }
       }
+      if (comparison) repeated += comparison->repeated();
     }
   }
   if (count == 0) {
     if (find_samples(checked, TestInputKind::ordinary).found.empty()) return untried(refusals);
     return skipped("its sparse kernel supports none of the inputs that the operator accepts");
   }
-  return passed(counted(count, "call"));
+  return passed(counted(count, "call") + describe_repeated(repeated));
 }
 
 }  // namespace tenon::checks

@@ -49,6 +49,7 @@ class VariantCalls {
   const std::string& name() const { return name_; }
   const std::string& fault() const { return fault_; }
   int compared() const { return compared_; }
+  std::size_t repeated() const { return repeated_; }
   std::size_t unsupported() const { return unsupported_; }
   const Refusals& refusals() const { return refusals_; }
 
@@ -117,10 +118,14 @@ class VariantCalls {
     GuardedCalls guarded(variant_);
     const OperatorCall call(guarded.op(), sample.attributes);
     for (const auto placement : {Placement::after_guard, Placement::before_guard}) {
+      const auto run = [&](const CallMemory& inputs) {
+        return run_call(call, types, guarded_copy(call, inputs, placement), backward, context,
+                        placement);
+      };
       try {
-        const auto found = run_call(call, types, guarded_copy(call, memory, placement), backward,
-                                    context, placement);
-        fault_ = guarded.fault().empty() ? differences(expected, found, precision)
+        const auto found = run(memory);
+        fault_ = guarded.fault().empty() ? differences(expected, found, precision,
+                                                       own.nearby(memory, backward, training, run))
                                          : name_ + " " + guarded.fault();
       } catch (const Failure& failure) {
         fault_ = fmt::format("{} refuses a call that the operator's own kernel accepts: {}", name_,
@@ -130,22 +135,24 @@ class VariantCalls {
     }
   }
 
-  std::string differences(const CallMemory& expected, const CallMemory& found,
-                          DType precision) const {
+  std::string differences(const CallMemory& expected, const CallMemory& found, DType precision,
+                          NearbyCalls nearby) {
+    ComparedResult compared{.device = name_, .reference = "the operator's own", .nearby = &nearby};
     for (const auto& [name, group] : tensor_groups) {
       if (precision == bf16) {
         if (auto fault = compare_rounded(found.*group, expected.*group, name); !fault.empty())
           return name_ + ": " + fault;
         continue;
       }
-      for (std::size_t i = 0; i < (expected.*group).size(); ++i) {
+      for (std::size_t i = 0; i < (expected.*group).size(); ++i, ++compared.index) {
         const auto& tensor = (expected.*group)[i];
         if (!tensor) continue;
-        auto fault = difference(fmt::format("{} {}", name, i), tensor, (found.*group)[i], name_,
-                                "the operator's own");
+        compared.name = fmt::format("{} {}", name, i);
+        auto fault = difference(compared, tensor, (found.*group)[i]);
         if (!fault.empty()) return fault;
       }
     }
+    repeated_ += nearby.ran() ? 1 : 0;
     return {};
   }
 
@@ -153,7 +160,7 @@ class VariantCalls {
   LoadedOperator own_, variant_;
   std::string name_, fault_;
   int compared_ = 0;
-  std::size_t unsupported_ = 0;
+  std::size_t unsupported_ = 0, repeated_ = 0;
   Refusals refusals_;
 };
 
@@ -171,7 +178,7 @@ Outcome check_variants(const CheckedOperator& checked) {
     return skipped("its variants communicate with other processes, and there are none here");
   int compared = 0;
   std::vector<std::string> unsupported;
-  std::size_t tried = 0;
+  std::size_t tried = 0, repeated = 0;
   for (const auto* variant : variants) {
     VariantCalls calls(checked, *own, *variant);
     calls.run();
@@ -179,6 +186,7 @@ Outcome check_variants(const CheckedOperator& checked) {
     if (calls.compared() == 0 && calls.unsupported() == 0) return untried(calls.refusals());
     if (calls.compared() == 0) unsupported.push_back(calls.name()), tried = calls.unsupported();
     compared += calls.compared();
+    repeated += calls.repeated();
   }
   // Usually the processor lacks the required instructions, which is not the plugin's fault.
   const auto rest =
@@ -187,8 +195,9 @@ Outcome check_variants(const CheckedOperator& checked) {
           : fmt::format("{} supports none of {} on this machine", fmt::join(unsupported, ", "),
                         counted(tried, "call that was tried", "calls that were tried"));
   if (compared == 0) return skipped(rest);
-  return passed(fmt::format("{}, {}{}{}", counted(variants.size() - unsupported.size(), "variant"),
-                            counted(compared, "call"), rest.empty() ? "" : "; ", rest));
+  return passed(fmt::format(
+      "{}, {}{}{}{}", counted(variants.size() - unsupported.size(), "variant"),
+      counted(compared, "call"), describe_repeated(repeated), rest.empty() ? "" : "; ", rest));
 }
 
 }  // namespace tenon::checks

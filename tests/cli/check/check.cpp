@@ -79,6 +79,14 @@ TEST_CASE("check: each broken operator fails exactly the check for its fault") {
        "wrong_for_negative",
        {"FAILED gradient"},
        "but finite differences of forward give 0"},
+      {"wrong_gradients",
+       "wrong_in_half",
+       {"FAILED gradient"},
+       "but finite differences of forward give"},
+      {"wrong_gradients",
+       "wrong_at_zero",
+       {"FAILED gradient"},
+       "but finite differences of forward give"},
       {"wrong_accesses", "leaves_holes", {"FAILED coverage"}, "is never written"},
       {"wrong_accesses", "changes_input", {"FAILED inputs"}, "the call modifies input 0"},
       {"wrong_declarations", "wrong_in_place", {"FAILED in_place"}, "in the memory of input 'x'"},
@@ -178,6 +186,14 @@ TEST_CASE("check: each broken operator fails exactly the check for its fault") {
     CHECK(faults_in(result.out) == test.faults);
     CHECK(result.out.find(test.words) != std::string::npos);
   }
+}
+
+TEST_CASE("check: a sparse kernel may differ where rounding decides on the side of a jump") {
+  const auto result =
+      run_tenon({"check", fault("wrong_sparse_kernels"), "--op", "jumps_when_sparse"});
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("repeated with other inputs near a kink or jump") != std::string::npos);
 }
 
 TEST_CASE("check: a rule that acts only on rows is tried on rows") {

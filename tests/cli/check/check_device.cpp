@@ -53,6 +53,35 @@ TEST_CASE("check --device: each wrong CUDA kernel fails the check for its fault"
   }
 }
 
+TEST_CASE("check --device: a jump where rounding decides is not a fault, a wrong kernel is") {
+  const std::string jumps = TENON_TEST_FAULTS "/cuda/jumps.so";
+  if (!has_cuda() || !std::filesystem::exists(jumps)) {
+    MESSAGE("skipped: it needs a GPU, or a build with TENON_CUDA=SIMULATED");
+    return;
+  }
+  const struct {
+    const char *op, *check, *words;
+  } cases[] = {
+      {"jumps_often", "PASSED   forward", "repeated with other inputs near a kink or jump"},
+      {"jumps_often", "PASSED   backward", "repeated with other inputs near a kink or jump"},
+      {"wrong_in_half_there", "FAILED   forward", "of output 0 is"},
+      {"wrong_slope_at_zero_there", "FAILED   backward", "of gradient 0 is"},
+      {"wrong_at_bound_there", "FAILED   forward", "of output 0 is 0.75 on cuda:0, but 0 on cpu"},
+      {"wrong_at_one_there", "FAILED   forward", "of output 0 is 2 on cuda:0, but 1 on cpu"},
+  };
+  for (const auto& test : cases) {
+    CAPTURE(test.op);
+    const auto result = run_tenon({"check", jumps, "--device", "cuda", "--op", test.op});
+    CAPTURE(result.out);
+    CAPTURE(result.err);
+    CHECK(result.code == (std::string_view(test.check).starts_with("PASSED") ? 0 : 1));
+    const auto line = result.out.find(test.check);
+    REQUIRE(line != std::string::npos);
+    CHECK(result.out.substr(line, result.out.find('\n', line) - line).find(test.words) !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE(
     "check --device: finds a kernel that wrongly declares capturable, though its single calls are "
     "right") {

@@ -83,6 +83,14 @@ TEST_CASE("check gradients: second derivatives, however they are declared") {
             .code == 0);
 }
 
+TEST_CASE("check gradients: comparisons that a jump spoils are repeated next to it") {
+  look({{fault("wrong_gradients"), "--op", "jumps_often"},
+        0,
+        "gradient",
+        {{"jumps_often", "PASSED"}},
+        "repeated with other inputs near a kink or jump"});
+}
+
 TEST_CASE("check gradients: complex numbers") {
   const auto plugin = fault("wrong_complex");
   const Case cases[] = {
