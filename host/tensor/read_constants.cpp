@@ -8,18 +8,6 @@
 namespace tenon {
 namespace {
 
-bool may_be_written(const Tensor& constant) {
-  switch (TrackedTensor::constancy(constant)) {
-    case Constancy::always:
-      return false;
-    case Constancy::unless_exposed:
-      return TrackedTensor::has_application_handle(constant);
-    case Constancy::changes:
-      break;
-  }
-  return true;
-}
-
 bool same_elements(const Tensor& left, const Tensor& right) {
   return std::memcmp(left.data(), right.data(), static_cast<std::size_t>(left.bytes())) == 0;
 }
@@ -54,8 +42,9 @@ bool ReadConstants::look() {
     return false;
   versions_ = versions;
   const bool changed = !find_changed().empty();
-  writable_ = changed || std::ranges::any_of(
-                             read_, [](const Read& read) { return may_be_written(read.constant); });
+  writable_ = changed || std::ranges::any_of(read_, [](const Read& read) {
+                return TrackedTensor::may_be_written(read.constant);
+              });
   return changed;
 }
 

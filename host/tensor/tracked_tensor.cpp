@@ -78,6 +78,12 @@ bool TrackedTensor::has_application_handle(const Tensor& tensor) {
   return has_owners(tracked->original, tracked->original->handle_count + std::size_t{1});
 }
 
+bool TrackedTensor::may_be_written(const Tensor& tensor) {
+  const auto known = constancy(tensor);
+  return known == Constancy::changes ||
+         (known == Constancy::unless_exposed && has_application_handle(tensor));
+}
+
 std::uint64_t TrackedTensor::version(const Tensor& tensor) {
   const auto* tracked = tensor.impl_->tracked.get();
   return tracked == nullptr ? 0 : tracked->original->times_exposed.load();

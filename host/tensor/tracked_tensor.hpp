@@ -35,6 +35,9 @@ struct TrackedTensor {
   static Constancy constancy(const Tensor& tensor);
   /// Whether an application has a handle of the tracked tensor.
   static bool has_application_handle(const Tensor& tensor);
+  /// Whether the application may write the elements without receiving another handle. Read
+  /// versions first, so that they show a handle that is given out meanwhile.
+  static bool may_be_written(const Tensor& tensor);
   /// Number of times that an application received a handle, which may have changed the
   /// elements.
   static std::uint64_t version(const Tensor& tensor);

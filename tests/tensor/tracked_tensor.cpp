@@ -57,3 +57,31 @@ TEST_CASE("tracked tensors: a reshaped handle counts, and keeps the elements") {
   reshaped = Tensor();
   CHECK(memory.use_count() == 1);
 }
+
+TEST_CASE("tracked tensors: whether the application may write elements") {
+  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  const Tensor borrowed =
+      TrackedTensor::track(Tensor::borrow(memory->data(), f32, {4}, {}, memory));
+  Tensor handle = Tensor::zeros(f32, {4});
+  const Tensor tracked = TrackedTensor::track(handle);
+  const Tensor frozen = TrackedTensor::frozen(Tensor::zeros(i64, {4}));
+  const Tensor rows = Tensor::csr(Tensor::zeros(f32, {0}), Tensor::zeros(i64, {0}),
+                                  Tensor::zeros(i64, {3}), {2, 2});
+  const struct {
+    const char* what;
+    const Tensor& tensor;
+    bool may_be_written;
+  } cases[] = {{"memory of the application", borrowed, true},
+               {"a tensor with a handle of the application", tracked, true},
+               {"frozen indices", frozen, false},
+               {"a sparse tensor, which is not tracked", rows, true},
+               {"no tensor", Tensor(), true}};
+  for (const auto& test : cases) {
+    CAPTURE(test.what);
+    CHECK(TrackedTensor::may_be_written(test.tensor) == test.may_be_written);
+  }
+  handle = Tensor();
+  CHECK_FALSE(TrackedTensor::may_be_written(tracked));
+  handle = TrackedTensor::expose(tracked);
+  CHECK(TrackedTensor::may_be_written(tracked));
+}

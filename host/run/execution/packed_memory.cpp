@@ -50,12 +50,9 @@ PackedKey PackedMemory::key_of(const PackedStep& packed_step, const PackedConsta
   bool safe = true;
   for (const auto value : packed_step.constants) {
     const auto& constant = tensors_[value];
-    const auto constancy = TrackedTensor::constancy(constant);
     // read ahead of handles
     (value == entry.value ? version : other_versions) += TrackedTensor::version(constant);
-    safe = safe &&
-           (constancy == Constancy::always || (constancy == Constancy::unless_exposed &&
-                                               !TrackedTensor::has_application_handle(constant)));
+    safe = safe && !TrackedTensor::may_be_written(constant);
   }
   const auto node = plan_.node_of(entry.step);
   const auto& kernel = plan_.graph.kernel_of(node, kernels_);

@@ -49,7 +49,7 @@ class PackedMemory {
   };
   void add(const PackedConstant& entry);
   bool may_change(const Tensor& tensor) const {
-    return !promised_ && TrackedTensor::has_application_handle(tensor);
+    return !promised_ && TrackedTensor::may_be_written(tensor);
   }
   PackedKey key_of(const PackedStep& packed_step, const PackedConstant& entry) const;
   void fill();

@@ -200,9 +200,7 @@ void SessionGraphs::optimize() {
       continue;
     const auto constancy = TrackedTensor::constancy(tensor);
     const auto version = TrackedTensor::version(tensor);
-    is_constant[id] =
-        options_.constant_weights || constancy == Constancy::always ||
-        (constancy == Constancy::unless_exposed && !TrackedTensor::has_application_handle(tensor));
+    is_constant[id] = options_.constant_weights || !TrackedTensor::may_be_written(tensor);
     if (is_constant[id] && constancy == Constancy::unless_exposed && !options_.constant_weights)
       sources.emplace_back(id, version);
   }
