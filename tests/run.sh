@@ -236,7 +236,9 @@ run_onnx() {
     step onnx-traditional-build cmake --build build-onnx \
       --target tenon tenon_plugins tenon-probe tenon-worker &&
       step onnx-traditional build-onnx/traditional/bin/python tests/onnx/traditional_models.py \
-        build-onnx/tenon && tail -n 1 build-ci/log/onnx-traditional.txt
+        build-onnx/tenon && tail -n 1 build-ci/log/onnx-traditional.txt &&
+      step onnx-quantized build-onnx/traditional/bin/python tests/onnx/quantized_models.py \
+        build-onnx/tenon && tail -n 1 build-ci/log/onnx-quantized.txt
   fi
   command -v chromium >/dev/null ||
     { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }

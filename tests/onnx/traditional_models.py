@@ -8,7 +8,6 @@ with 1 if a model differs, or is rejected although it has no text.
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -20,6 +19,7 @@ import onnxruntime
 import xgboost
 from onnxmltools import convert_lightgbm, convert_xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType as Columns
+from program_outputs import found
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 from sklearn import datasets
@@ -270,21 +270,6 @@ def expected(model, inputs):
         np.array([list(row.values()) for row in value]) if isinstance(value, list) else value
         for value in outputs
     ]
-
-
-def found(program, path, model, inputs):
-    """Tenon's outputs; raises with its message if it rejects the model."""
-    command = [program, "run", str(path)]
-    for name, value in inputs.items():
-        np.save(path.with_name(f"{name}.npy"), value)
-        command += ["--input", f"{name}={path.with_name(f'{name}.npy')}"]
-    names = [output.name for output in model.graph.output]
-    for name in names:
-        command += ["--output", f"{name}={path.with_name(f'out_{name}.npy')}"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise RuntimeError(run.stderr.strip().splitlines()[0])
-    return [np.load(path.with_name(f"out_{name}.npy")) for name in names]
 
 
 def difference(wanted, got):

@@ -128,40 +128,62 @@ void rms_norm(NodeImport& node) {
   node.output(1, inverse_root(node, mean_of_squares(node, x), epsilon));
 }
 
-Operand rows_of(NodeImport& node, std::size_t table, const Operand& indices) {
-  return two_of(node, "tenon.gather", wide_input(node, table), indices);
+/// Tables and other tensors of a layer of embeddings, as float32.
+struct Embeddings {
+  Operand words, positions, segments, gamma, beta, position_ids;
+};
+
+/// Number of unmasked tokens of each sample.
+Operand visible_tokens(NodeImport& node, const Shape& ids) {
+  if (node.has(7))
+    return node.cast(one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}),
+                     i32);
+  node.require_known(ids.has_rank() && ids[0] != unknown,
+                     "its mask_index output is used, but the number of samples is unknown");
+  return node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))},
+                  {{"shape", {ids[0]}}});
 }
 
 // Adds word, position and segment embeddings, then normalizes.
-void embed_layer_norm(NodeImport& node) {
-  node.integer("mask_index_type", 0);
+void embed(NodeImport& node, const Embeddings& from, DType type) {
   const auto ids = node.input(0);
   const auto shape = node.shape(ids);
-  auto total = rows_of(node, 2, ids);
-  if (node.has(8)) {
-    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.input(8)));
-  } else {
+  auto total = two_of(node, "tenon.gather", from.words, ids);
+  auto positions = from.position_ids;
+  if (positions.empty()) {
     node.require(!shape.has_rank() || shape.rank() == 2, "its input_ids must be [batch, steps]");
     node.require_known(shape.has_rank() && shape[1] != unknown,
                        "the length of its sequences is unknown");
-    total = two_of(node, "tenon.add", total, rows_of(node, 3, node.arange(shape[1])));
+    positions = node.arange(shape[1]);
   }
-  if (node.has(1)) total = two_of(node, "tenon.add", total, rows_of(node, 4, node.input(1)));
-  const Importer::Named inputs{
-      {"data", total}, {"gamma", wide_input(node, 5)}, {"beta", wide_input(node, 6)}};
-  narrow(node, 0, node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}),
-         2);
-  if (node.is_read(1)) {
-    node.require_known(node.has(7) || (shape.has_rank() && shape[0] != unknown),
-                       "its mask_index output is used, but the number of samples is unknown");
-    node.output(
-        1, node.has(7)
-               ? node.cast(
-                     one_of(node, "tenon.sum", node.cast(node.input(7), i32), {{"axis", {1}}}), i32)
-               : node.add("tenon.broadcast_to", std::vector{node.constant(Tensor::zeros(i32, {1}))},
-                          {{"shape", {shape[0]}}}));
-  }
-  if (node.is_read(2)) narrow(node, 2, total, 2);
+  total = two_of(node, "tenon.add", total, two_of(node, "tenon.gather", from.positions, positions));
+  if (node.has(1))
+    total = two_of(node, "tenon.add", total,
+                   two_of(node, "tenon.gather", from.segments, node.input(1)));
+  const Importer::Named inputs{{"data", total}, {"gamma", from.gamma}, {"beta", from.beta}};
+  node.output(
+      0, node.cast(node.add("tenon.layer_norm", inputs, {{"epsilon", node.real("epsilon", 1e-12)}}),
+                   type));
+  if (node.is_read(1)) node.output(1, visible_tokens(node, shape));
+  if (node.is_read(2)) node.output(2, node.cast(total, type));
+}
+
+void embed_layer_norm(NodeImport& node) {
+  node.integer("mask_index_type", 0);
+  embed(node,
+        {wide_input(node, 2), wide_input(node, 3), node.widened(node.optional_input(4)),
+         wide_input(node, 5), wide_input(node, 6), node.optional_input(8)},
+        node.dtype(node.input(2)));
+}
+
+// Scales follow the mask, zero points the scales, both in the order of the tensors.
+void quantized_embed_layer_norm(NodeImport& node) {
+  const auto real = [&](std::size_t i) {
+    return node.has(i) ? node.add("tenon.dequantize",
+                                  std::vector{node.input(i), node.input(i + 6), node.input(i + 11)})
+                       : Operand{};
+  };
+  embed(node, {real(2), real(3), real(4), real(5), real(6), {}}, f32);
 }
 
 // ---- products
@@ -220,83 +242,7 @@ void fused_conv(NodeImport& node) {
   narrow(node, 0, activated(node, made, node.text("activation", ""), with));
 }
 
-// ---- quantized
-
-/// Product of integers minus their zero points, exact in float64.
-Operand integer_product(NodeImport& node, Operand left, Operand right, const Operand& left_zero,
-                        const Operand& right_zero) {
-  left = node.cast(left, f64), right = node.cast(right, f64);
-  if (!left_zero.empty()) left = two_of(node, "tenon.sub", left, node.cast(left_zero, f64));
-  if (!right_zero.empty()) right = two_of(node, "tenon.sub", right, node.cast(right_zero, f64));
-  return two_of(node, "tenon.matmul", left, right);
-}
-
-void rescaled(NodeImport& node, const Operand& product, const Operand& left_scale,
-              const Operand& right_scale, std::size_t bias) {
-  const auto factor = two_of(node, "tenon.mul", left_scale, right_scale);
-  const auto made = node.cast(two_of(node, "tenon.mul", product, node.cast(factor, f64)), f32);
-  node.output(node.has(bias) ? two_of(node, "tenon.add", made, node.input(bias)) : made);
-}
-
-void matmul_to_float(NodeImport& node) {
-  const auto product = integer_product(node, node.input(0), node.input(1), node.optional_input(4),
-                                       node.optional_input(5));
-  rescaled(node, product, node.input(2), node.input(3), 6);
-}
-
-// DynamicQuantizeLinear, then an integer product.
-void dynamic_matmul(NodeImport& node) {
-  const auto x = node.input(0), zero = node.scalar(0, x);
-  const auto high = two_of(node, "tenon.maximum", one_of(node, "tenon.max", x), zero);
-  const auto low = two_of(node, "tenon.minimum", one_of(node, "tenon.min", x), zero);
-  const auto range = two_of(node, "tenon.sub", high, low);
-  const auto width = node.add("tenon.where", std::vector{two_of(node, "tenon.equal", range, zero),
-                                                         node.scalar(1, x), range});
-  const auto scale = two_of(node, "tenon.div", width, node.scalar(255, x));
-  const auto point = node.cast(
-      one_of(node, "tenon.round", one_of(node, "tenon.neg", two_of(node, "tenon.div", low, scale))),
-      u8);
-  const auto whole = node.add("tenon.quantize", std::vector{x, scale, point});
-  rescaled(node, integer_product(node, whole, node.input(1), point, node.optional_input(3)), scale,
-           node.input(2), 4);
-}
-
-Operand real_of(NodeImport& node, std::size_t first) {
-  std::vector<Operand> inputs{node.input(first), node.input(first + 1)};
-  if (node.has(first + 2)) inputs.push_back(node.input(first + 2));
-  for (std::size_t i = 1; i < inputs.size(); ++i)
-    node.require(node.rank(inputs[i]) == 0 || node.shape(inputs[i]).size() == 1,
-                 "its scales and zero points must be single numbers");
-  return node.add("tenon.dequantize", inputs);
-}
-void quantized(NodeImport& node, const Operand& x, std::size_t scale) {
-  std::vector<Operand> inputs{x, node.input(scale)};
-  node.require(node.has(scale + 1), "its last zero point, which determines the dtype, is missing");
-  inputs.push_back(node.input(scale + 1));
-  node.output(node.add("tenon.quantize", inputs));
-}
-
-void qlinear_add(NodeImport& node) {
-  quantized(node, two_of(node, "tenon.add", real_of(node, 0), real_of(node, 3)), 6);
-}
-void qlinear_mul(NodeImport& node) {
-  quantized(node, two_of(node, "tenon.mul", real_of(node, 0), real_of(node, 3)), 6);
-}
-void qlinear_sigmoid(NodeImport& node) {
-  quantized(node, one_of(node, "tenon.sigmoid", real_of(node, 0)), 3);
-}
-void qlinear_leaky_relu(NodeImport& node) {
-  quantized(
-      node,
-      one_of(node, "tenon.leaky_relu", real_of(node, 0), {{"slope", node.real("alpha", 0.01)}}), 3);
-}
-void qlinear_concat(NodeImport& node) {
-  node.require(node.inputs() >= 5 && (node.inputs() - 2) % 3 == 0,
-               "its inputs must be a scale, a zero point, and three for each concatenated tensor");
-  std::vector<Operand> chunks;
-  for (std::size_t i = 2; i < node.inputs(); i += 3) chunks.push_back(real_of(node, i));
-  quantized(node, node.add("tenon.concat", chunks, {{"axis", node.integer("axis", 0)}}), 0);
-}
+// ---- packed weights
 
 // Unpacks weights of 4 or 8 bits at import. Each block of `block_size` elements of a row shares a
 // scale and a zero point.
@@ -367,17 +313,11 @@ const Composition microsoft_read[] = {
     {"SimplifiedLayerNormalization", rms_norm},
     {"SimplifiedLayerNormalization", rms_norm, 1, microsoft},
     {"EmbedLayerNormalization", embed_layer_norm, 1, microsoft},
+    {"QEmbedLayerNormalization", quantized_embed_layer_norm, 1, microsoft},
     {"FusedMatMul", fused_matmul, 1, microsoft},
     {"TransposeMatMul", fused_matmul, 1, microsoft},
     {"FusedGemm", fused_gemm, 1, microsoft},
     {"FusedConv", fused_conv, 1, microsoft},
-    {"MatMulIntegerToFloat", matmul_to_float, 1, microsoft},
-    {"DynamicQuantizeMatMul", dynamic_matmul, 1, microsoft},
-    {"QLinearAdd", qlinear_add, 1, microsoft},
-    {"QLinearMul", qlinear_mul, 1, microsoft},
-    {"QLinearSigmoid", qlinear_sigmoid, 1, microsoft},
-    {"QLinearLeakyRelu", qlinear_leaky_relu, 1, microsoft},
-    {"QLinearConcat", qlinear_concat, 1, microsoft},
     {"MatMulNBits", matmul_n_bits, 1, microsoft}};
 
 }  // namespace

@@ -6,15 +6,22 @@
 
 #include <algorithm>
 
+#include "onnx/operators/integer_product.hpp"
+
 namespace tenon::onnx {
 
 std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes attributes) {
+  return attend(node, std::move(inputs), std::move(attributes), node.dtype(node.input(0)));
+}
+
+std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes attributes,
+                            DType type) {
   const auto scale = node.real("scale", 0);
   node.require(scale >= 0, "its scale is negative");
   attributes.set("scale", scale);
   std::erase_if(inputs, [](const auto& input) { return input.second.empty(); });
   auto made = node.importer().call("tenon.attention", inputs, attributes, node.name());
-  node.output(0, node.cast(made[0], node.dtype(node.input(0))));
+  node.output(0, node.cast(made[0], type));
   return made;
 }
 
@@ -97,52 +104,79 @@ Operand count_of_keys(NodeImport& node, const Operand& keys, const Operand& past
   return past.empty() ? now : node.add("tenon.add", std::vector{size_along(node, past, 2), now});
 }
 
-// A single product gives queries, keys and values. Past keys and values are one tensor, [2, batch,
-// heads, steps, size].
-void attention(NodeImport& node) {
-  node.require(!node.has(6), "its past_sequence_length is not supported");
+/// Indices of the optional inputs of Attention and QAttention.
+struct AttentionInputs {
+  std::size_t mask, past, bias;
+};
+
+/// Attention of a product that gives queries, keys and values. Past keys and values are one tensor,
+/// [2, batch, heads, steps, size].
+void attend_joint(NodeImport& node, const Operand& joint, const Numbers& sizes,
+                  const AttentionInputs& at, DType type) {
   node.require(node.integer("do_rotary", 0) == 0, "its do_rotary is not supported");
   node.require(node.integer("past_present_share_buffer", 0) == 0,
                "its past_present_share_buffer is not supported");
-  node.ignore("rotary_embedding_dim");
   const auto heads = node.integer("num_heads", 0);
   node.require(heads > 0, "its num_heads is missing");
-  const auto weight = node.widened(node.input(1));
-  const auto shape = node.shape(weight);
-  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown),
-                     "the shape of its weight is unknown");
-  node.require(shape.rank() == 2, "its weight must be [input size, 3 hidden size]");
-  const auto sizes = node.integers("qkv_hidden_sizes").value_or(Numbers(3, shape[1] / 3));
-  node.require(
-      sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == shape[1],
-      "its qkv_hidden_sizes do not match its weight");
-  auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
-  if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
   const auto projections = node.add_all("tenon.split", std::vector{joint},
                                         {{"sections", 3}, {"axis", -1}, {"sizes", sizes}});
   std::vector<Operand> past(2);
-  if (node.has(4)) {
-    past = node.add_all("tenon.split", std::vector{node.widened(node.input(4))},
+  if (node.has(at.past)) {
+    past = node.add_all("tenon.split", std::vector{node.widened(node.input(at.past))},
                         {{"sections", 2}, {"axis", 0}});
     for (auto& half : past) half = node.add("tenon.squeeze", std::vector{half}, {{"axis", {0}}});
   }
-  const auto mask = added_to_scores(node, 3, 5, count_of_keys(node, projections[1], past[0]));
-  const auto made = attend(node,
-                           {{"query", projections[0]},
-                            {"key", projections[1]},
-                            {"value", projections[2]},
-                            {"mask", mask},
-                            {"past_key", past[0]},
-                            {"past_value", past[1]}},
-                           {{"causal", node.integer("unidirectional", 0) != 0},
-                            {"q_heads", heads},
-                            {"kv_heads", heads}});
+  const auto mask =
+      added_to_scores(node, at.mask, at.bias, count_of_keys(node, projections[1], past[0]));
+  const auto made = attend(
+      node,
+      {{"query", projections[0]},
+       {"key", projections[1]},
+       {"value", projections[2]},
+       {"mask", mask},
+       {"past_key", past[0]},
+       {"past_value", past[1]}},
+      {{"causal", node.integer("unidirectional", 0) != 0}, {"q_heads", heads}, {"kv_heads", heads}},
+      type);
   if (!node.is_read(1)) return;
   std::vector<Operand> presents;
   for (const std::size_t i : {1, 2})
     presents.push_back(node.add("tenon.expand_dims", std::vector{made[i]}, {{"axis", {0}}}));
-  node.output(
-      1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), node.dtype(node.input(0))));
+  node.output(1, node.cast(node.add("tenon.concat", presents, {{"axis", 0}}), type));
+}
+
+/// Columns of the weight, which must be a matrix.
+std::int64_t columns_of(NodeImport& node, const Operand& weight) {
+  const auto shape = node.shape(weight);
+  node.require_known(shape.has_rank() && (shape.rank() != 2 || shape[1] != unknown),
+                     "the shape of its weight is unknown");
+  node.require(shape.rank() == 2, "its weight must be [input size, 3 hidden size]");
+  return shape[1];
+}
+
+void attention(NodeImport& node) {
+  node.require(!node.has(6), "its past_sequence_length is not supported");
+  node.ignore("rotary_embedding_dim");
+  const auto weight = node.widened(node.input(1));
+  const auto columns = columns_of(node, weight);
+  const auto sizes = node.integers("qkv_hidden_sizes").value_or(Numbers(3, columns / 3));
+  node.require(
+      sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == columns,
+      "its qkv_hidden_sizes do not match its weight");
+  auto joint = node.add("tenon.matmul", std::vector{node.widened(node.input(0)), weight});
+  if (node.has(2)) joint = node.add("tenon.add", std::vector{joint, node.widened(node.input(2))});
+  attend_joint(node, joint, sizes, {3, 4, 5}, node.dtype(node.input(0)));
+}
+
+// Only the first product is one of integers, whose scales are per tensor or per column.
+void quantized_attention(NodeImport& node) {
+  const auto columns = columns_of(node, node.input(1));
+  node.require(columns % 3 == 0, "the columns of its weight are not a multiple of 3");
+  const auto product = integer_product(node, node.input(0), node.input(1), node.optional_input(6),
+                                       node.optional_input(7));
+  const auto joint = rescaled(node, product, node.input(3), node.input(4), node.input(2));
+  attend_joint(node, node.widened(joint), Numbers(3, columns / 3), {5, 8, node.inputs()},
+               node.dtype(node.input(3)));
 }
 
 /// Keys or values as [batch, steps, heads * size].
@@ -237,6 +271,7 @@ void rotary_embedding(NodeImport& node) {
 
 const Composition microsoft_attention_read[] = {
     {"Attention", attention, 1, "com.microsoft"},
+    {"QAttention", quantized_attention, 1, "com.microsoft"},
     {"MultiHeadAttention", multi_head_attention, 1, "com.microsoft"},
     {"RotaryEmbedding", rotary_embedding, 1, "com.microsoft"}};
 

@@ -5,7 +5,9 @@
 namespace tenon::onnx {
 
 /// Calls tenon.attention with the non-empty inputs and the node's scale, and sets the node's first
-/// output. Returns all outputs.
+/// output, of the given dtype or of its first input's. Returns all outputs.
+std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes attributes,
+                            DType type);
 std::vector<Operand> attend(NodeImport& node, Importer::Named inputs, Attributes attributes);
 
 /// An int64 scalar.

@@ -1,8 +1,55 @@
-// Products of integers and quantized values. Their sums are computed exactly in float64 and then
-// wrap around as in int32.
+// Products of integers and quantized values. Their sums are computed exactly in float64. Where ONNX
+// has int32, they then wrap around; where they are scaled, this happens in float32, as in
+// onnxruntime.
+#include "onnx/operators/channels_last.hpp"
+#include "onnx/operators/integer_product.hpp"
 #include "onnx/operators/window.hpp"
 
 namespace tenon::onnx {
+
+Operand integer_product(NodeImport& node, const Operand& left, const Operand& right,
+                        const Operand& left_zero, const Operand& right_zero) {
+  const auto centered = [&](const Operand& x, const Operand& zero) {
+    const auto wide = node.cast(x, f64);
+    return zero.empty() ? wide : node.add("tenon.sub", std::vector{wide, node.cast(zero, f64)});
+  };
+  return node.add("tenon.matmul",
+                  std::vector{centered(left, left_zero), centered(right, right_zero)});
+}
+
+void require_single(NodeImport& node, const Operand& x) {
+  const auto shape = node.shape(x);
+  node.require_known(shape.known(), "the shape of one of its scales or zero points is unknown");
+  node.require(shape.size() == 1, "one of its scales or zero points is not a single number");
+}
+
+Operand rescaled(NodeImport& node, const Operand& product, const Operand& left_scale,
+                 const Operand& right_scale, const Operand& bias) {
+  require_single(node, left_scale);
+  const auto factor =
+      node.add("tenon.mul", std::vector{node.widened(left_scale), node.widened(right_scale)});
+  auto made = node.add("tenon.mul", std::vector{node.cast(product, f32), factor});
+  if (!bias.empty()) made = node.add("tenon.add", std::vector{made, node.widened(bias)});
+  return node.cast(made, node.dtype(left_scale));
+}
+
+// The range is extended to include 0.
+DynamicallyQuantized quantize_dynamically(NodeImport& node, const Operand& x) {
+  const auto zero = node.scalar(0, x);
+  const auto high =
+      node.add("tenon.maximum", std::vector{node.add("tenon.max", std::vector{x}), zero});
+  const auto low =
+      node.add("tenon.minimum", std::vector{node.add("tenon.min", std::vector{x}), zero});
+  const auto range = node.add("tenon.sub", std::vector{high, low});
+  const auto empty = node.add("tenon.equal", std::vector{range, zero});
+  const auto width = node.add("tenon.where", std::vector{empty, node.scalar(255, x), range});
+  const auto scale = node.add("tenon.div", std::vector{width, node.scalar(255, x)});
+  const auto below =
+      node.add("tenon.neg", std::vector{node.add("tenon.div", std::vector{low, scale})});
+  const auto point = node.cast(node.add("tenon.round", std::vector{below}), u8);
+  return {node.add("tenon.quantize", std::vector{x, scale, point}), scale, point};
+}
+
 namespace {
 
 // A scale or zero point: a single one, or one per row.
@@ -13,15 +60,12 @@ Operand one_or_by_row(NodeImport& node, std::size_t input, DType dtype) {
   return several ? node.add("tenon.reshape", std::vector{wide}, {{"shape", {-1, 1}}}) : wide;
 }
 
-// Product of two matrices minus their zero points.
+// Product of two matrices minus their zero points, of which the left one may have one per row.
 Operand centered_product(NodeImport& node, std::size_t left, std::size_t left_zero,
                          std::size_t right, std::size_t right_zero) {
-  auto a = node.cast(node.input(left), f64), b = node.cast(node.input(right), f64);
-  if (node.has(left_zero))
-    a = node.add("tenon.sub", std::vector{a, one_or_by_row(node, left_zero, f64)});
-  if (node.has(right_zero))
-    b = node.add("tenon.sub", std::vector{b, node.cast(node.input(right_zero), f64)});
-  return node.add("tenon.matmul", std::vector{a, b});
+  const auto zero = node.has(left_zero) ? one_or_by_row(node, left_zero, f64) : Operand{};
+  return integer_product(node, node.input(left), node.input(right), zero,
+                         node.optional_input(right_zero));
 }
 
 void matmul_integer(NodeImport& node) {
@@ -33,10 +77,10 @@ void qlinear_matmul(NodeImport& node) {
   const auto factor = node.add(
       "tenon.mul", std::vector{one_or_by_row(node, 1, f32), node.cast(node.input(4), f32)});
   const auto step = node.add("tenon.div", std::vector{factor, one_or_by_row(node, 6, f32)});
-  const auto scaled =
-      node.add("tenon.mul", std::vector{centered_product(node, 0, 2, 3, 5), node.cast(step, f64)});
-  const auto rounded = node.add("tenon.round", std::vector{scaled});
-  node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f64)}),
+  const auto product = node.cast(centered_product(node, 0, 2, 3, 5), f32);
+  const auto rounded =
+      node.add("tenon.round", std::vector{node.add("tenon.mul", std::vector{product, step})});
+  node.output(node.cast(node.add("tenon.add", std::vector{rounded, one_or_by_row(node, 7, f32)}),
                         node.dtype(node.input(7))));
 }
 
@@ -118,10 +162,14 @@ void conv_integer(NodeImport& node) {
       node.cast(node.cast(at.sums(at.centered(0, 2, false), at.centered(1, 3, true)), i64), i32));
 }
 
-// The conversion to the dtype of the last zero point saturates.
+// The conversion to the dtype of the last zero point saturates. com.microsoft's operator may have
+// the channels of its data last, but not those of its weight.
 void qlinear_conv(NodeImport& node) {
+  const bool last = !node.node().domain.empty() && node.integer("channels_last", 0) != 0;
   IntegerConvolution at(node, 3);
-  auto sums = at.sums(at.centered(0, 2, false), at.centered(3, 5, true));
+  auto data = at.centered(0, 2, false);
+  if (last) data = channels_to_front(node, data);
+  auto sums = at.sums(data, at.centered(3, 5, true));
   if (node.has(8))
     sums = node.add("tenon.add",
                     std::vector{sums, at.by_channel(node.cast(node.input(8), f64), false)});
@@ -129,29 +177,18 @@ void qlinear_conv(NodeImport& node) {
       node.add("tenon.mul", std::vector{node.input(1), at.by_channel(node.input(4), false)});
   const auto step = node.add("tenon.div", std::vector{factor, node.input(6)});
   const auto rounded = node.add(
-      "tenon.round", std::vector{node.add("tenon.mul", std::vector{sums, node.cast(step, f64)})});
-  node.output(node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f64)}),
-                        node.dtype(node.input(7))));
+      "tenon.round", std::vector{node.add("tenon.mul", std::vector{node.cast(sums, f32), step})});
+  const auto made =
+      node.cast(node.add("tenon.add", std::vector{rounded, node.cast(node.input(7), f32)}),
+                node.dtype(node.input(7)));
+  node.output(last ? channels_to_back(node, made) : made);
 }
 
-// Computes scale and zero point for the range of x extended to include 0, then quantizes x.
 void dynamic_quantize_linear(NodeImport& node) {
-  const auto x = node.input(0);
-  const auto zero = node.scalar(0, x);
-  const auto high =
-      node.add("tenon.maximum", std::vector{node.add("tenon.max", std::vector{x}), zero});
-  const auto low =
-      node.add("tenon.minimum", std::vector{node.add("tenon.min", std::vector{x}), zero});
-  const auto range = node.add("tenon.sub", std::vector{high, low});
-  const auto empty = node.add("tenon.equal", std::vector{range, zero});
-  const auto width = node.add("tenon.where", std::vector{empty, node.scalar(1, x), range});
-  const auto scale = node.add("tenon.div", std::vector{width, node.scalar(255, x)});
-  const auto below =
-      node.add("tenon.neg", std::vector{node.add("tenon.div", std::vector{low, scale})});
-  const auto point = node.cast(node.add("tenon.round", std::vector{below}), u8);
-  node.output(0, node.add("tenon.quantize", std::vector{x, scale, point}));
-  if (node.has_output(1)) node.output(1, scale);
-  if (node.has_output(2)) node.output(2, point);
+  const auto made = quantize_dynamically(node, node.input(0));
+  node.output(0, made.elements);
+  if (node.has_output(1)) node.output(1, made.scale);
+  if (node.has_output(2)) node.output(2, made.zero);
 }
 
 // Weights of a recurrent layer, [directions, features, rows] with a scale for each direction or for
@@ -188,6 +225,7 @@ const Composition quantized_read[] = {
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"ConvInteger", conv_integer, 10},
     {"QLinearConv", qlinear_conv, 10},
+    {"QLinearConv", qlinear_conv, 1, "com.microsoft"},
     {"DynamicQuantizeLSTM", dynamic_quantize_lstm, 1, "com.microsoft"}};
 
 }  // namespace
