@@ -45,7 +45,7 @@ void output_quantized(NodeImport& node, const Operand& x, const Operand& scale, 
   node.output(node.add("tenon.quantize", inputs, attributes));
 }
 
-/// The same with the zero point after the scale.
+/// Takes the scale from an input, which the zero point follows.
 void output_quantized(NodeImport& node, const Operand& x, std::size_t scale, std::size_t like) {
   output_quantized(node, x, node.input(scale), scale + 1, like);
 }

@@ -1,6 +1,6 @@
 """Compares models of scikit-learn, xgboost and lightgbm: Tenon and onnxruntime must agree.
 
-    python tests/onnx/traditional_models.py TENON [--keep FOLDER] [NAME]...
+    python tests/onnx/comparisons/traditional_models.py TENON [--keep FOLDER] [NAME]...
 
 TENON is the program. Needs onnxruntime, scikit-learn, xgboost, lightgbm, skl2onnx and onnxmltools,
 which convert the models. Labels must be equal, and other numbers within 1e-5 of the largest. Exits

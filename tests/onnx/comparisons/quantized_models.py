@@ -1,6 +1,6 @@
 """Compares quantized and half-precision models: Tenon and onnxruntime must agree.
 
-    python tests/onnx/quantized_models.py TENON [--keep FOLDER] [NAME]...
+    python tests/onnx/comparisons/quantized_models.py TENON [--keep FOLDER] [NAME]...
 
 TENON is the program. Runs the operators of com.microsoft that onnxruntime's quantizer writes, with
 their optional inputs and layouts, and small networks that it quantizes in all its forms: operators
@@ -275,7 +275,7 @@ def limit_of(name, is_single):
 
 
 def differs(wanted, got, limit):
-    """What is different, or nothing. Few 8-bit integers may differ by a step."""
+    """Returns the difference as text, or nothing. Few 8-bit integers may differ by a step."""
     if wanted.shape != got.shape or wanted.dtype != got.dtype:
         return f"is {got.dtype} {got.shape} instead of {wanted.dtype} {wanted.shape}"
     away = np.abs(wanted.astype(np.float64) - got.astype(np.float64))
