@@ -248,6 +248,25 @@ TEST_CASE("import: integer convolutions are exact beyond float32's precision") {
   CHECK(int{made.values<std::uint8_t>()[0]} == 6);
 }
 
+TEST_CASE("import: Conv and ConvTranspose in float64 keep digits that float32 has not") {
+  OperatorHost on;
+  constexpr double tiny = 0x1p-40;
+  const auto doubles = [](const std::string& name, const Dims& dims,
+                          const std::vector<double>& values) {
+    return onnx_bytes::tensor(name, 11, dims, onnx_bytes::raw_data(onnx_bytes::raw(values)));
+  };
+  const Texts tensors{doubles("a", {1, 1, 3}, {1 + tiny, 2, 4}), doubles("w", {1, 1, 2}, {1, -1}),
+                      doubles("b", {1}, {0.5})};
+  const auto check = [&](const std::string& type, const std::vector<double>& expected) {
+    const auto made = on.run({{type, {"a", "w", "b"}, {"y"}}}, tensors);
+    REQUIRE(made.size() == static_cast<std::int64_t>(expected.size()));
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK(made.values<double>()[i] == expected[i]);
+  };
+  check("Conv", {-0.5 + tiny, -1.5});
+  check("ConvTranspose", {1.5 + tiny, 1.5 - tiny, 2.5, -3.5});
+}
+
 TEST_CASE("import: random operators take the input's shape; probabilities of 0 and 1 are certain") {
   OperatorHost on;
   const auto certain = on.run({{"Greater", {"x", "two"}, {"c"}},

@@ -1,6 +1,7 @@
 // conv_transpose on the CPU, with the kernel of the corresponding convolution.
 #include "conv_transpose.hpp"
 
+#include "convolution_f64.hpp"
 #include "convolution_kernel.hpp"
 #include "shared/kernel_cache.hpp"
 
@@ -8,15 +9,18 @@ TENON_OPERATOR(conv_transpose, ConvTranspose)
 
 struct ConvTransposeCpu : ConvTranspose {
   std::string algorithm(const tenon::Infer& io) const {
+    if (io.input("data").dtype == tenon::f64) return DoubleConvolution::name;
     return kernel_for(io).data_gradient_algorithm();
   }
   std::string backward_algorithm(const tenon::Infer& io) const {
+    if (io.input("data").dtype == tenon::f64) return DoubleConvolution::name;
     auto kernel = kernel_for(io);
     return "for data " + kernel.forward_algorithm() + "; for weight " +
            kernel.weight_gradient_algorithm();
   }
 
   void forward(const tenon::Call& call) {
+    if (call.input_type(0).dtype == tenon::f64) return forward_f64(call);
     const auto data = call.input<float>("data");
     const auto output = call.output<float>(0);
     kernel_for(data.shape(), output.shape())
@@ -25,6 +29,7 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
   void backward(const tenon::Call& call) {
+    if (call.input_type(0).dtype == tenon::f64) return backward_f64(call);
     const auto data = call.input<float>("data"), weight = call.input<float>("weight"),
                dy = call.output_grad<float>(0);
     auto& kernel = kernel_for(data.shape(), dy.shape());
@@ -42,6 +47,31 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
  private:
+  DoubleConvolution loops(const tenon::Shape& data, const tenon::Shape& output) const {
+    return {window(data), output, data, groups};
+  }
+
+  void forward_f64(const tenon::Call& call) const {
+    const auto data = call.input<double>("data");
+    const auto output = call.output<double>(0);
+    loops(data.shape(), output.shape())
+        .data_gradient(call, data.data(), call.input<double>("weight").data(), output.data());
+    if (call.has_input("bias")) add_filter_bias(call, call.input<double>("bias").data(), output);
+  }
+
+  void backward_f64(const tenon::Call& call) const {
+    const auto data = call.input<double>("data"), dy = call.output_grad<double>(0);
+    const auto products = loops(data.shape(), dy.shape());
+    if (call.write(0) != tenon::Write::none)
+      products.output(call, dy.data(), call.input<double>("weight").data(), nullptr,
+                      call.input_grad<double>("data").data());
+    if (call.write(1) != tenon::Write::none)
+      products.weight_gradient(call, dy.data(), data.data(),
+                               call.input_grad<double>("weight").data());
+    if (call.has_input("bias") && call.write(2) != tenon::Write::none)
+      sum_filter_bias(call, dy, call.input_grad<double>("bias").data());
+  }
+
   ConvolutionKernel kernel_for(const tenon::Infer& io) const {
     const auto data = io.input("data").shape;
     return ConvolutionKernel(window(data), {io.output(0).shape, data}, groups);

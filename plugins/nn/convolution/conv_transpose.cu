@@ -19,6 +19,7 @@ struct FilterTerm {
 struct ConvTransposeCuda : ConvTranspose {
   static constexpr bool capturable = true;
 
+  bool supports(const tenon::Infer& types) const { return types.input("data").dtype == tenon::f32; }
   std::size_t workspace(const tenon::Infer&) const { return products_.workspace(); }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     const auto sizes = sizes_of(io.input(0).shape, io.output(0).shape);

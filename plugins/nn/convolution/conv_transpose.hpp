@@ -18,7 +18,7 @@ struct ConvTranspose : tenon::Operator {
         "transposed convolution of data with num_filter filters over 1 to 3 spatial axes: the "
         "gradient of a convolution with respect to "
         "its data");
-    op.types({tenon::f32});
+    op.types({tenon::f32, tenon::f64});
     op.input("data",
              "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[channels, num_filter / groups, kernel ...]").weight();

@@ -1,6 +1,7 @@
 // convolution on the CPU, with a kernel that caches oneDNN's primitives between calls.
 #include "convolution.hpp"
 
+#include "convolution_f64.hpp"
 #include "prepared_weights.hpp"
 
 TENON_OPERATOR(convolution, Convolution)
@@ -56,7 +57,47 @@ struct ConvolutionIn : Convolution {
   ConvolutionKernels kernels_;
 };
 
-struct ConvolutionCpu : ConvolutionIn<onednn::Type::f32> {};
+struct ConvolutionCpu : ConvolutionIn<onednn::Type::f32> {
+  using InF32 = ConvolutionIn<onednn::Type::f32>;
+
+  void prepare(tenon::Prepare& io) const {
+    if (io.input("data").dtype == tenon::f32) InF32::prepare(io);
+  }
+  std::string algorithm(const tenon::Infer& io) const {
+    return is_f64(io) ? DoubleConvolution::name : InF32::algorithm(io);
+  }
+  std::string backward_algorithm(const tenon::Infer& io) const {
+    return is_f64(io) ? DoubleConvolution::name : InF32::backward_algorithm(io);
+  }
+
+  void forward(const tenon::Call& call) {
+    if (call.input_type(0).dtype == tenon::f32) return InF32::forward(call);
+    const double* const bias = call.has_input("bias") ? call.input<double>("bias").data() : nullptr;
+    loops(call.input_type(0).shape, call.output_type(0).shape)
+        .output(call, call.input<double>("data").data(), call.input<double>("weight").data(), bias,
+                call.output<double>(0).data(), call.channels_last("data"));
+  }
+
+  void backward(const tenon::Call& call) {
+    if (call.input_type(0).dtype == tenon::f32) return InF32::backward(call);
+    const auto data = call.input<double>("data"), dy = call.output_grad<double>(0);
+    const auto products = loops(data.shape(), dy.shape());
+    if (call.write(0) != tenon::Write::none)
+      products.data_gradient(call, dy.data(), call.input<double>("weight").data(),
+                             call.input_grad<double>("data").data());
+    if (call.write(1) != tenon::Write::none)
+      products.weight_gradient(call, data.data(), dy.data(),
+                               call.input_grad<double>("weight").data());
+    if (call.has_input("bias") && call.write(2) != tenon::Write::none)
+      sum_filter_bias(call, dy, call.input_grad<double>("bias").data());
+  }
+
+ private:
+  static bool is_f64(const tenon::Infer& io) { return io.input("data").dtype == tenon::f64; }
+  DoubleConvolution loops(const tenon::Shape& data, const tenon::Shape& output) const {
+    return {window(data), data, output, groups};
+  }
+};
 TENON_KERNEL(convolution, cpu, ConvolutionCpu)
 
 struct ConvolutionInBf16 : ConvolutionIn<onednn::Type::bf16> {

@@ -5,6 +5,7 @@
 struct ConvolutionCuda : Convolution {
   static constexpr bool capturable = true;
 
+  bool supports(const tenon::Infer& types) const { return types.input("data").dtype == tenon::f32; }
   std::size_t workspace(const tenon::Infer&) const { return products_.workspace(); }
   std::size_t backward_workspace(const tenon::Infer& io) const {
     return products_.backward_workspace(sizes_of(io.input(0).shape, io.output(0).shape));

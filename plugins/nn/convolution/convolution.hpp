@@ -16,7 +16,6 @@ struct ConvolutionLayer : Base {
   bool no_bias = false;
 
   static constexpr void describe_tensors(auto& op) {
-    op.types({tenon::f32});
     op.input("data",
              "[batch, channels, spatial axes ...], one spatial axis for each value of `kernel`");
     op.input("weight", "[num_filter, channels / groups, kernel ...]").weight();
@@ -121,6 +120,7 @@ struct ConvolutionLayer : Base {
 struct Convolution : ConvolutionLayer<tenon::Operator> {
   static constexpr void describe(auto& op) {
     op.doc("cross-correlation of data with num_filter filters over 1 to 3 spatial axes");
+    op.types({tenon::f32, tenon::f64});
     describe_tensors(op);
     op.linear("data", "weight");
     op.linear("bias");

@@ -10,6 +10,7 @@ struct FusedConvolution : ConvolutionLayer<WithActivation> {
     op.doc(
         "activation(convolution(data, weight, bias) + addend); bit-identical to convolution, add "
         "and the activation's operator in sequence; inference on the CPU only, not differentiable");
+    op.types({tenon::f32});
     describe_tensors(op);
     op.input("addend", "same shape as output; added before the activation; default: 0").optional();
     describe_parameters(op);

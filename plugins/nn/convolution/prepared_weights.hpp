@@ -37,7 +37,8 @@ inline ConvolutionShape forward_shape(const tenon::Infer& io, onednn::Type round
 
 /// Whether a bfloat16 kernel is requested and this processor supports it.
 inline bool is_for_bf16(const tenon::Infer& types) {
-  return types.precision() == tenon::bf16 && onednn::multiplies_bf16();
+  return types.precision() == tenon::bf16 && types.input("data").dtype == tenon::f32 &&
+         onednn::multiplies_bf16();
 }
 
 /// Packs the weights in the layouts of the forward pass; slot i holds layout i.

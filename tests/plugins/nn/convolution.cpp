@@ -36,10 +36,19 @@ TEST_CASE("convolution matches its definition, and its gradient the oracle's") {
   for (const auto& row : rows) check(convolution(row));
 }
 
+TEST_CASE("convolution and its gradient in float64") {
+  const ConvolutionRow rows[] = {{{2, 4, 5, 7}, 6, {3, 2}, {2, 1}, {1, 0}, {1, 2}, 2},
+                                 {{2, 3, 9}, 4, {3}, {2}, {2}, {2}, 1, false},
+                                 {{1, 2, 4, 5, 3}, 3, {2, 3, 2}, {1, 2, 1}, {1, 0, 1}},
+                                 {{0, 3, 5, 5}, 2, {3, 3}}};
+  for (const auto& row : rows) check(convolution(row, tenon::f64));
+}
+
 namespace {
 
 /// row.data is its input; row.pad and row.stride are those of the convolution whose gradient it is.
-Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
+Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding,
+                    tenon::DType dtype = tenon::f32) {
   auto given = attributes(row);
   given.set("output_padding", Integers{output_padding});
   auto output = row.data;
@@ -52,12 +61,12 @@ Case conv_transpose(const ConvolutionRow& row, std::int64_t output_padding) {
         axis, window.stride[i] * (row.data[axis] - 1) + reach + output_padding - 2 * window.pad[i]);
   }
   Case test{tenon::to_string(row.data), "nn", "conv_transpose", given, {}, {}, {0, 1, 2}, 2e-5};
+  if (dtype == tenon::f64) test.tolerance = 1e-8;
   auto weight = weight_shape(row);
   weight.set(0, row.data[1]);
   weight.set(1, row.filters);
-  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)),
-                 Array(tenon::f32, random_doubles(weight, 2)),
-                 Array(tenon::f32, random_doubles({row.filters}, 3))};
+  test.inputs = {Array(dtype, random_doubles(row.data, 1)), Array(dtype, random_doubles(weight, 2)),
+                 Array(dtype, random_doubles({row.filters}, 3))};
   test.oracle = [=](const std::vector<DoubleArray>& in) {
     auto result = zeros(output);
     const auto out = channel_size(output), places = channel_size(row.data),
@@ -83,6 +92,11 @@ TEST_CASE("conv_transpose matches its definition, and its gradient the oracle's"
   check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}},
                        1));  // large weights and few positions: im2col
   check(conv_transpose({{3, 20, 2}, 8, {5}, {2}, {2}}, 0));
+}
+
+TEST_CASE("conv_transpose and its gradient in float64") {
+  check(conv_transpose({{2, 3, 4, 3}, 2, {3, 2}, {2, 1}, {1, 0}}, 0, tenon::f64));
+  check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1, tenon::f64));
 }
 
 TEST_CASE("one convolution object serves changing shapes") {

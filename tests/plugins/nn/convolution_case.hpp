@@ -63,12 +63,13 @@ inline tenon::Attributes attributes(const ConvolutionRow& row) {
       {"dilate", row.dilate},      {"groups", row.groups}, {"no_bias", !row.bias}};
 }
 
-inline Case convolution(const ConvolutionRow& row) {
+inline Case convolution(const ConvolutionRow& row, tenon::DType dtype = tenon::f32) {
   Case test{tenon::to_string(row.data), "nn", "convolution", attributes(row), {}, {}, {0, 1}, 2e-5};
-  test.inputs = {Array(tenon::f32, random_doubles(row.data, 1)),
-                 Array(tenon::f32, random_doubles(weight_shape(row), 2)), Array()};
+  if (dtype == tenon::f64) test.tolerance = 1e-8;
+  test.inputs = {Array(dtype, random_doubles(row.data, 1)),
+                 Array(dtype, random_doubles(weight_shape(row), 2)), Array()};
   if (row.bias) {
-    test.inputs[2] = Array(tenon::f32, random_doubles({row.filters}, 3));
+    test.inputs[2] = Array(dtype, random_doubles({row.filters}, 3));
     test.differentiable.push_back(2);
   }
   test.oracle = [row](const std::vector<DoubleArray>& in) {
