@@ -235,10 +235,12 @@ run_onnx() {
   if venv onnx-traditional build-onnx/traditional -r tests/onnx/traditional_requirements.txt; then
     step onnx-traditional-build cmake --build build-onnx \
       --target tenon tenon_plugins tenon-probe tenon-worker &&
-      step onnx-traditional build-onnx/traditional/bin/python tests/onnx/comparisons/traditional_models.py \
-        build-onnx/tenon && tail -n 1 build-ci/log/onnx-traditional.txt &&
-      step onnx-quantized build-onnx/traditional/bin/python tests/onnx/comparisons/quantized_models.py \
-        build-onnx/tenon && tail -n 1 build-ci/log/onnx-quantized.txt
+      step onnx-traditional build-onnx/traditional/bin/python \
+        tests/onnx/comparisons/traditional_models.py build-onnx/tenon &&
+      tail -n 1 build-ci/log/onnx-traditional.txt &&
+      step onnx-quantized build-onnx/traditional/bin/python \
+        tests/onnx/comparisons/quantized_models.py build-onnx/tenon &&
+      tail -n 1 build-ci/log/onnx-quantized.txt
   fi
   command -v chromium >/dev/null ||
     { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }
