@@ -72,10 +72,32 @@ class RuleParser {
 
   RewriteRule::Operand operand(std::size_t depth) {
     if (depth > deepest_rule) refuse(fmt::format("is nested deeper than {} calls", deepest_rule));
+    if (depth > 0 && is_pattern_ && begins_number()) return number_variable();
     auto name = word(true);
     if (name.empty()) refuse_here("a name");
     if (take("(")) return call(std::move(name), depth);
     return variable(name);
+  }
+
+  bool begins_number() {
+    skip();
+    return at_ < text_.size() && (text_[at_] == '-' || (text_[at_] >= '0' && text_[at_] <= '9'));
+  }
+  // Each is a variable of its own, since equal numbers may be different constants.
+  RewriteRule::Operand number_variable() {
+    const auto value = number();
+    const auto* whole = std::get_if<std::int64_t>(&value.variant());
+    add_variable(
+        {{},
+         true,
+         false,
+         whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value.variant())});
+    return {false, static_cast<std::uint32_t>(rule_.variables.size() - 1)};
+  }
+  void add_variable(RewriteRule::Variable made) {
+    if (rule_.variables.size() == max_names)
+      refuse(fmt::format("has more than {} variables", max_names));
+    rule_.variables.push_back(std::move(made));
   }
 
   RewriteRule::Operand variable(const std::string& name) {
@@ -86,14 +108,20 @@ class RuleParser {
         std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) {
       if (!is_pattern_) refuse(fmt::format("has '{}', which is not in the pattern", name));
-      if (all.size() == max_names) refuse(fmt::format("has more than {} variables", max_names));
-      found = all.insert(all.end(), {name});
+      add_variable({name});
+      found = all.end() - 1;
     }
     while (at_ < text_.size() && (text_[at_] == '!' || text_[at_] == '?')) {
       if (!is_pattern_ && text_[at_] == '!')
         refuse_here("no '!', which is allowed only in the pattern,");
       if (is_pattern_) (text_[at_] == '!' ? found->constant : found->optional) = true;
       ++at_;
+    }
+    if (is_pattern_ && at_ < text_.size() && text_[at_] == ':') {
+      ++at_;
+      if (at_ == text_.size() || text_[at_] < '0' || text_[at_] > '0' + TENON_MAX_RANK)
+        refuse_here(fmt::format("a number of dimensions, at most {}", TENON_MAX_RANK));
+      found->rank = text_[at_++] - '0';
     }
     return {false, static_cast<std::uint32_t>(found - all.begin())};
   }
@@ -123,6 +151,7 @@ class RuleParser {
   }
 
   RewriteRule::Input input(std::size_t depth) {
+    if (is_pattern_ && begins_number()) return {"", number_variable()};
     const auto first = at_;
     auto name = word();
     if (!name.empty() && take("=")) return {std::move(name), operand(depth + 1)};

@@ -13,7 +13,7 @@ namespace tenon {
 /// op.rule() documents the language:
 ///
 ///     EXPRESSION = NAME "(" [OPERAND {"," OPERAND}] [";" PARAM {"," PARAM}] ")"
-///     OPERAND    = [NAME "="] (EXPRESSION | NAME ["!"] ["?"])
+///     OPERAND    = [NAME "="] (EXPRESSION | NAME ["!"] ["?"] [":" RANK] | NUMBER)
 ///     PARAM      = NAME "=" (LITERAL | "$" NAME) | "..." [NAME]
 struct RewriteRule {
   /// A parameter with its literal value, or with the index of a captured value.
@@ -40,6 +40,9 @@ struct RewriteRule {
   struct Variable {
     std::string name;
     bool constant = false, optional = false;
+    /// Only a constant with this element, its only one; such a variable has no name.
+    std::optional<double> number{};
+    std::optional<int> rank{};  ///< only values with this number of dimensions
   };
 
   std::string name;

@@ -40,6 +40,16 @@ TEST_CASE(
   CHECK_FALSE(parse_rule({"r", "dropout(x; ...)", "x", true}).result.call);
 }
 
+TEST_CASE("rewrite rules: numbers are constants of their own, and values may have a rank") {
+  const auto rule = parse_rule({"r", "div(mul(x:4, add(x, 3)), -1.5)", "f(x)", false});
+  REQUIRE(rule.variables.size() == 3);
+  CHECK((rule.variables[0].rank == 4 && !rule.variables[0].number));
+  CHECK((rule.variables[1].number == 3.0 && rule.variables[1].constant));
+  CHECK(rule.variables[2].number == -1.5);
+  CHECK(parse_rule({"r", "add(x!?:0, 1)", "f(x)", false}).variables[0].rank == 0);
+  CHECK(parse_rule({"r", "add(mul(x, 2), 2)", "f(x)", false}).variables.size() == 3);
+}
+
 TEST_CASE("rewrite rules: invalid texts are refused with the fault and its column") {
   struct Case {
     std::string pattern, replacement, sentence;
@@ -76,6 +86,14 @@ TEST_CASE("rewrite rules: invalid texts are refused with the fault and its colum
       {"f(x, y)", "g(f(y, x))",
        "the replacement contains the pattern again, so the rule would never terminate"},
       {"1f(x)", "x", "the pattern has '1f(x)' at column 1 but needs a name"},
+      {"1", "x", "the pattern has '1' at column 1 but needs a name"},
+      {"f(1x)", "x", "the pattern has 'x)' at column 4 but needs ')'"},
+      {"f(-)", "x", "the pattern has '-)' at column 3 but needs a number"},
+      {"f(x)", "g(x, 1)", "the replacement has '1)' at column 6 but needs a name"},
+      {"f(x:)", "x", "the pattern has ')' at column 5 but needs a number of dimensions, at most 8"},
+      {"f(x:9)", "x",
+       "the pattern has '9)' at column 5 but needs a number of dimensions, at most 8"},
+      {"f(x)", "g(x:1)", "the replacement has ':1)' at column 4 but needs ')'"},
       {"f(a.b)", "x", "the pattern has operator 'a.b' without '(' after its name"},
       {deep, "x", "the pattern is nested deeper than 12 calls"},
       {wide + ")", "x", "the pattern has more than 32 calls"},

@@ -22,8 +22,9 @@ DType dtype_for(const OperatorInfo& info) {
 }
 
 /// Assumed shape of a variable whose shape is not determined, relative to the value it is combined
-/// with: the same shape, a vector along the last axis, or one element.
-enum class AssumedShape { whole, row, element };
+/// with: the same shape, a vector along the last axis, one element, or one element per channel with
+/// the rank of that value.
+enum class AssumedShape { whole, row, element, channels };
 
 /// How the graph of a rule's pattern is built.
 struct PatternOptions {
@@ -32,6 +33,7 @@ struct PatternOptions {
   // shape of the variables of innermost calls whose operators have no fitting example
   Shape innermost{};
   AssumedShape undetermined = AssumedShape::whole;
+  std::size_t example = 0;                // of the innermost call's operator
   std::map<std::size_t, Shape> shapes{};  // known shapes of variables
 };
 
@@ -104,11 +106,17 @@ class PatternGraph {
                          [&](const auto& param) { return param.name == name && param.capture; });
     };
     Attributes others;
-    if (!info.examples.empty())
-      for (const auto& [name, value] : parameters_of(info.examples.front()))
+    if (const auto* const example = example_of(info))
+      for (const auto& [name, value] : parameters_of(*example))
         if (captured(name) || (!mentioned(name) && text.rest)) others.set(name, value);
     const auto required = required_sets(info);
     return merged(merged(from_pattern, others), required.empty() ? Attributes() : required.front());
+  }
+
+  // The example to use, and after it the others; null if there are none.
+  const ExampleInfo* example_of(const OperatorInfo& info, std::size_t next = 0) const {
+    return info.examples.empty() ? nullptr
+                                 : &info.examples[(options_.example + next) % info.examples.size()];
   }
 
   Value value_of(const RewriteRule::Call& text, const RewriteRule::Operand& operand,
@@ -116,6 +124,9 @@ class PatternGraph {
     if (operand.call) return results_[operand.index];
     const auto& variable = rule_.rule.variables[operand.index];
     auto& value = values_[operand.index];
+    if (variable.number)
+      return value = graph.constant(fmt::format("number_{}", operand.index),
+                                    number_tensor(dtype_for(info), *variable.number));
     if (!value.empty() || (variable.optional && !options_.with_optional)) return value;
     const auto shape = shape_for(text, operand.index, info, input);
     const auto& declared = info.inputs[std::min(input, info.inputs.size() - 1)];
@@ -129,6 +140,11 @@ class PatternGraph {
     if (variable.constant) return value = graph.variable(variable.name, tensor.clone());
     inputs.emplace(variable.name, tensor);
     return value = graph.input(variable.name, dtype, shape);
+  }
+  static Tensor number_tensor(DType dtype, double number) {
+    return dtype == DType::f64
+               ? Tensor::from(std::vector<double>{number}, Shape::scalar())
+               : Tensor::from(std::vector<float>{static_cast<float>(number)}, Shape::scalar());
   }
   static DType dtype_in(DTypeMask mask) {
     for (const auto dtype : {DType::f32, DType::i32, DType::i64, DType::boolean})
@@ -145,8 +161,8 @@ class PatternGraph {
     if (!innermost) return {};
     if (options_.innermost.has_rank()) return options_.innermost;
     const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
-    for (const auto& example : info.examples)
-      for (const auto& one : example.inputs)
+    for (std::size_t i = 0; i < info.examples.size(); ++i)
+      for (const auto& one : example_of(info, i)->inputs)
         if (one.name == name) return Shape(one.shape.data(), static_cast<int>(one.shape.size()));
     return info.elementwise ? Shape{3, 5} : Shape();
   }
@@ -157,6 +173,14 @@ class PatternGraph {
   std::vector<Value> values_, results_;
   std::map<std::size_t, Value> combined_with_;
 };
+
+/// `whole`: of the value that it is combined with.
+Shape assumed(AssumedShape kind, const Shape& whole) {
+  if (kind != AssumedShape::channels) return {kind == AssumedShape::row ? whole[-1] : 1};
+  auto shape = Shape::of_rank(whole.rank());
+  for (int axis = 0; axis < whole.rank(); ++axis) shape.set(axis, axis == 1 ? whole[axis] : 1);
+  return shape;
+}
 
 /// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
 std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
@@ -169,7 +193,7 @@ std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
       if (shape.known()) continue;
       shape = pattern.combined_shape(variable);
       if (options.undetermined != AssumedShape::whole && shape.known() && shape.rank() > 0)
-        shape = {options.undetermined == AssumedShape::row ? shape[-1] : 1};
+        shape = assumed(options.undetermined, shape);
       known = false;
     }
     if (known && round > 0) return pattern;
@@ -280,17 +304,20 @@ Outcome check_rules(const CheckedOperator& checked) {
     if (!rule_set.faults().empty()) return failed(rule_set.faults().front().sentence);
     if (rule_set.empty()) return failed(fmt::format("rule '{}' is not in the catalog", each.name));
     RuleResult result;
-    for (const auto& innermost : {Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
-      if (innermost.has_rank() && result.graphs > 0) break;
+    std::size_t example = 0;
+    for (const auto& innermost :
+         {Shape(), Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
+      if ((innermost.has_rank() || example > 0) && result.graphs > 0) break;
       for (const auto undetermined :
-           {AssumedShape::whole, AssumedShape::row, AssumedShape::element})
+           {AssumedShape::whole, AssumedShape::row, AssumedShape::element, AssumedShape::channels})
         for (const bool optional : {true, false})
           for (const auto draws : {Draws::positive, Draws::mixed}) {
-            try_rule(host, rule_set[0], rule_set, {optional, draws, innermost, undetermined, {}},
-                     checked.seed, result);
+            try_rule(host, rule_set[0], rule_set,
+                     {optional, draws, innermost, undetermined, example, {}}, checked.seed, result);
             if (!result.fault.empty())
               return failed(fmt::format("rule '{}': {}", each.name, result.fault));
           }
+      if (!innermost.has_rank()) ++example;
     }
     if (result.graphs == 0)
       return {Verdict::untried,

@@ -58,6 +58,20 @@ bool Rewriting::is_unchanging(ValueId value) const {
   return (*setting_.unchanging)[value];
 }
 
+// Values that rules add have no tensor here.
+bool Rewriting::is_number(ValueId value, double number) const {
+  if (value >= setting_.tensors->size() || model_->values[value].role == Role::state ||
+      !constant_[value])
+    return false;
+  const auto& tensor = (*setting_.tensors)[value];
+  if (!tensor || tensor.storage() != Storage::dense || tensor.size() != 1 ||
+      tensor.device() != "cpu")
+    return false;
+  if (tensor.dtype() == f32)
+    return *static_cast<const float*>(tensor.data()) == static_cast<float>(number);
+  return tensor.dtype() == f64 && *static_cast<const double*>(tensor.data()) == number;
+}
+
 // Whether equal inputs give equal outputs and the number of calls is not observable. Unknown, hence
 // false, for an application's own operators.
 bool Rewriting::is_pure(NodeId id) const {

@@ -64,6 +64,8 @@ class Rewriting {
   std::uint32_t uses(ValueId value) const { return uses_[value]; }
   bool is_output(ValueId value) const { return is_output_[value]; }
   bool is_constant(ValueId value) const { return constant_[value]; }
+  /// Whether it is a constant whose only element is this number, or the nearest one of its dtype.
+  bool is_number(ValueId value, double number) const;
   /// Whether a node may be replaced: it is a forward node, no other node refers to it, and its
   /// object is not the application's.
   bool is_free(NodeId id) const;

@@ -129,6 +129,8 @@ bool RuleMatch::match_variable(std::size_t variable, ValueId value) {
   if (known && *known != value) return false;
   known = value;
   if (value == none) return declared.optional;
+  if (declared.number) return graph_.is_number(value, *declared.number);
+  if (declared.rank && model_.values[value].type.rank != *declared.rank) return false;
   return !declared.constant || graph_.is_constant(value) ||
          model_.values[value].role == Role::state;
 }
