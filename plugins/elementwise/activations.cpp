@@ -60,6 +60,8 @@ struct Swish : SigmoidFormula {
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.param("alpha", &Swish::alpha, "factor of x inside the sigmoid");
+    op.rule("product", "mul(x, sigmoid(x))", "swish(x)");
+    op.rule("product_on_the_right", "mul(sigmoid(x), x)", "swish(x)");
     op.onnx("", "Swish").since(24).attribute("alpha", "alpha");
   }
 
@@ -77,18 +79,32 @@ struct Swish : SigmoidFormula {
 };
 TENON_OPERATOR(swish, Swish)
 
-struct HardSwish : tenon::Elementwise {
+struct HardSwish : HardSwishFormula {
   static constexpr void describe(auto& op) {
     op.doc("x * clamp(x / 6 + 1/2, 0, 1), element by element");
     op.input("x", "any shape");
     op.output("y", "same shape as x");
     op.gradient_of_duals();
+    describe_rules(op);
     op.onnx("", "HardSwish").since(14);
   }
 
+#define TENON_HARD "hard_sigmoid(x; alpha=0.16666666666666666, beta=0.5)"
+#define TENON_CLIPPED "clip(add(x, 3); low=0, high=6)"
+  static constexpr void describe_rules(auto& op) {
+    op.rule("hard_sigmoid", "mul(x, " TENON_HARD ")", "hard_swish(x)");
+    op.rule("hard_sigmoid_on_the_left", "mul(" TENON_HARD ", x)", "hard_swish(x)");
+    op.rule("product_of_clip", "div(mul(x, " TENON_CLIPPED "), 6)", "hard_swish(x)");
+    op.rule("product_with_clip", "div(mul(" TENON_CLIPPED ", x), 6)", "hard_swish(x)");
+    op.rule("clip", "mul(x, div(" TENON_CLIPPED ", 6))", "hard_swish(x)");
+    op.rule("clip_on_the_left", "mul(div(" TENON_CLIPPED ", 6), x)", "hard_swish(x)");
+  }
+#undef TENON_CLIPPED
+#undef TENON_HARD
+
   template <class T>
   TENON_FN T operator()(T x) const {
-    return x * max(min(x * T(1.0 / 6) + T(0.5), T(1)), T(0));
+    return hard_swish_of(x);
   }
 
   template <class T>
@@ -108,7 +124,24 @@ struct Gelu : GeluFormula {
     op.output("y", "same shape as x");
     op.gradient_of_duals();
     op.onnx("", "Gelu").since(20).only("approximate", "none");
+    describe_rules(op);
   }
+
+// The forms in which programs write it: with a division or a product, and halved before or after.
+#define TENON_CDF "add(erf(div(x, 1.4142135623730951)), 1)"
+#define TENON_CDF_BY_PRODUCT "add(erf(mul(x, 0.7071067811865476)), 1)"
+  static constexpr void describe_rules(auto& op) {
+    op.rule("halved_product", "mul(mul(x, " TENON_CDF "), 0.5)", "gelu(x)");
+    op.rule("halved_product_on_the_right", "mul(0.5, mul(x, " TENON_CDF "))", "gelu(x)");
+    op.rule("halved_x", "mul(mul(x, 0.5), " TENON_CDF ")", "gelu(x)");
+    op.rule("halved_x_on_the_right", "mul(mul(0.5, x), " TENON_CDF ")", "gelu(x)");
+    op.rule("halved", "mul(x, mul(" TENON_CDF ", 0.5))", "gelu(x)");
+    op.rule("halved_product_by_product", "mul(mul(x, " TENON_CDF_BY_PRODUCT "), 0.5)", "gelu(x)");
+    op.rule("halved_x_by_product", "mul(mul(x, 0.5), " TENON_CDF_BY_PRODUCT ")", "gelu(x)");
+    op.rule("halved_by_product", "mul(x, mul(" TENON_CDF_BY_PRODUCT ", 0.5))", "gelu(x)");
+  }
+#undef TENON_CDF_BY_PRODUCT
+#undef TENON_CDF
 
   template <class T>
   TENON_FN T operator()(T x) const {

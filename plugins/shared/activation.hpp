@@ -7,10 +7,20 @@
 
 #include "activation_formulas.hpp"
 
-enum class ActivationKind : std::int32_t { none, relu, leaky_relu, gelu, sigmoid, tanh, clip };
+enum class ActivationKind : std::int32_t {
+  none,
+  relu,
+  leaky_relu,
+  gelu,
+  sigmoid,
+  tanh,
+  clip,
+  swish,
+  hard_swish
+};
 
 /// The formulas, shared by the activation operators and the fused operators.
-struct ActivationFormulas : SigmoidFormula, GeluFormula {
+struct ActivationFormulas : SigmoidFormula, HardSwishFormula, GeluFormula {
   template <class T>
   TENON_FN static T relu_of(T x) {
     return where(x < T(0), T(0), x);
@@ -26,6 +36,10 @@ struct ActivationFormulas : SigmoidFormula, GeluFormula {
   template <class T>
   TENON_FN static T clip_of(T x, T lowest, T highest) {
     return where(x < lowest, lowest, where(x > highest, highest, x));
+  }
+  template <class T>
+  TENON_FN static T swish_of(T x) {
+    return x * sigmoid_of(x);
   }
 };
 
@@ -44,7 +58,9 @@ struct WithActivation : tenon::Operator {
                  {"gelu", Kind::gelu},
                  {"sigmoid", Kind::sigmoid},
                  {"tanh", Kind::tanh},
-                 {"clip", Kind::clip}});
+                 {"clip", Kind::clip},
+                 {"swish", Kind::swish},
+                 {"hard_swish", Kind::hard_swish}});
     op.param("slope", &WithActivation::slope,
              "slope of leaky_relu for negative x; ignored by other activations");
     op.param("low", &WithActivation::low, "lower bound of clip; ignored by other activations");
@@ -93,6 +109,10 @@ struct WithActivation : tenon::Operator {
         return for_each(rows, [=, lowest = T(low), highest = T(high)](std::int64_t i) {
           x[i] = Formulas::clip_of(x[i], lowest, highest);
         });
+      case ActivationKind::swish:
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::swish_of(x[i]); });
+      case ActivationKind::hard_swish:
+        return for_each(rows, [=](std::int64_t i) { x[i] = Formulas::hard_swish_of(x[i]); });
     }
   }
 

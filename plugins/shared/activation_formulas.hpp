@@ -1,4 +1,4 @@
-// Sigmoid and gelu, shared by the operators and by the operators that fuse them.
+// Sigmoid, hard_swish and gelu, shared by the operators and by the operators that fuse them.
 #pragma once
 #include <cstdint>
 #include <tenon/elementwise.hpp>
@@ -10,6 +10,13 @@ struct SigmoidFormula : tenon::Elementwise {
     // e^-|x| does not overflow; the correction restores what rounding loses in 1 + e^-|x|.
     const T e = exp(-abs(x)), sum = T(1) + e, y = where(x < T(0), e, T(1)) / sum;
     return y - y * (e - (sum - T(1)));
+  }
+};
+
+struct HardSwishFormula : tenon::Elementwise {
+  template <class T>
+  TENON_FN static T hard_swish_of(T x) {
+    return x * max(min(x * T(1.0 / 6) + T(0.5), T(1)), T(0));
   }
 };
 

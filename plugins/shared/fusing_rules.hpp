@@ -18,6 +18,8 @@
   TENON_FUSE_FUNCTION(op, inner, fused, "gelu", "", "");                                   \
   TENON_FUSE_FUNCTION(op, inner, fused, "sigmoid", "", "");                                \
   TENON_FUSE_FUNCTION(op, inner, fused, "tanh", "", "");                                   \
+  TENON_FUSE_FUNCTION(op, inner, fused, "swish", "", "");                                  \
+  TENON_FUSE_FUNCTION(op, inner, fused, "hard_swish", "", "");                             \
   TENON_FUSE_FUNCTION(op, inner, fused, "leaky_relu", "; slope=$slope", ", slope=$slope"); \
   TENON_FUSE_FUNCTION(op, inner, fused, "clip", "; low=$low, high=$high",                  \
                       ", low=$low, high=$high");                                           \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tenon/operator.hpp>
 
+#include "scaling_rules.hpp"
 #include "shared/fits.hpp"
 #include "shared/window.hpp"
 
@@ -127,7 +128,10 @@ struct Convolution : ConvolutionLayer<tenon::Operator> {
     describe_parameters(op);
     op.backward_reads("data", "weight");
     op.prefers_channels_last("data", "output");
+    TENON_FOLD_SCALES(op);
     op.example({{"data", {1, 2, 5, 5}}, {"weight", {3, 2, 3, 3}}, {"bias", {3}}},
                {{"num_filter", 3}, {"kernel", {3, 3}}});
+    op.example({{"data", {1, 2, 7}}, {"weight", {3, 2, 3}}, {"bias", {3}}},
+               {{"num_filter", 3}, {"kernel", {3}}});
   }
 };

@@ -18,7 +18,7 @@ namespace {
 
 /// Integers, whose products and sums are the same in both precisions, or numbers with a fraction
 /// that bfloat16 cannot represent.
-Tensor numbers_of(const Shape& shape, bool whole) {
+Tensor operand_of(const Shape& shape, bool whole) {
   auto made = Tensor::zeros(f32, shape);
   auto values = made.values<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -143,9 +143,9 @@ std::vector<Product> products() {
 Graph graph_of(Host& host, const Product& product, bool whole, bool activated, bool trains) {
   Graph graph(host);
   const auto left = graph.input("left", f32, product.left);
-  const auto right = graph.variable("right", numbers_of(product.right, whole));
+  const auto right = graph.variable("right", operand_of(product.right, whole));
   std::vector<Value> inputs{left, right};
-  if (product.bias) inputs.push_back(graph.variable("bias", numbers_of({product.right[0]}, whole)));
+  if (product.bias) inputs.push_back(graph.variable("bias", operand_of({product.right[0]}, whole)));
   auto y = graph.add(product.op, inputs, product.parameters, "product");
   if (activated) y = graph.add("relu", {y}, {}, "after");
   graph.output("y", y);
@@ -209,7 +209,7 @@ TEST_CASE(
           CAPTURE(product.left.rank());
           CAPTURE(activated);
           CAPTURE(trains);
-          const auto left = numbers_of(product.left, whole);
+          const auto left = operand_of(product.left, whole);
           const auto graph = graph_of(plugin_tests::host(), product, whole, activated, trains);
           Session usual(graph, {.training = trains}),
               asked(graph, {.training = trains, .precision = bf16});
@@ -234,7 +234,7 @@ TEST_CASE("sessions in bfloat16: products pack constant weights, with the same b
   if (!multiplies()) return;
   for (const auto& product : products()) {
     CAPTURE(std::string(product.op));
-    const auto left = numbers_of(product.left, false);
+    const auto left = operand_of(product.left, false);
     const auto graph = graph_of(plugin_tests::host(), product, false, true, false);
     Session keeps(graph, {.precision = bf16, .constant_weights = true});
     // A layout that only an optimized plan chooses may change a convolution's rounding.
@@ -261,7 +261,7 @@ TEST_CASE("sessions in bfloat16: values of an earlier run do not reappear") {
   Session spoils(graph_of(plugin_tests::host(), large, false, false, false), {.precision = bf16});
   for (const auto& product : products()) {
     CAPTURE(std::string(product.op));
-    const auto left = numbers_of(product.left, false);
+    const auto left = operand_of(product.left, false);
     Session session(graph_of(plugin_tests::host(), product, false, false, false),
                     {.precision = bf16});
     const auto y = session.run({{"left", left}}).at("y");
@@ -280,7 +280,7 @@ TEST_CASE(
   std::int64_t channels = 6;
   for (const std::int64_t filters : {16, 24, 24}) {
     const auto weight = graph.variable(join("weight", channels, filters),
-                                       numbers_of({filters, channels, 3, 3}, false));
+                                       operand_of({filters, channels, 3, 3}, false));
     x = graph.add("convolution", {x, weight},
                   {{"num_filter", filters}, {"kernel", Integers{3, 3}}, {"no_bias", true}},
                   join("convolution", channels, filters));
@@ -288,7 +288,7 @@ TEST_CASE(
     channels = filters;
   }
   graph.output("y", x);
-  const auto data = numbers_of({2, 6, 20, 18}, false);
+  const auto data = operand_of({2, 6, 20, 18}, false);
   const auto exact = Session(graph).run({{"x", data}}).at("y"),
              rounded = Session(graph, {.precision = bf16}).run({{"x", data}}).at("y");
   CHECK(furthest(exact, rounded) <= 0.01 * largest(exact));
@@ -330,7 +330,7 @@ TEST_CASE(
     CAPTURE(product.left[1]);
     auto alone = product;
     alone.left = {1, product.left[1], product.left[2], product.left[3]};
-    const auto all = numbers_of(product.left, false);
+    const auto all = operand_of(product.left, false);
     auto first = Tensor::zeros(f32, alone.left);
     std::copy_n(all.values<float>().begin(), first.size(), first.values<float>().begin());
     const auto y = run(plugin_tests::host(), product, all);

@@ -65,8 +65,9 @@ TEST_CASE(
     "fused_convolution has the bits of convolution, add and the activation's operator, in both "
     "layouts, with and without packed weights") {
   const Activation activations[] = {
-      {"none"},    {"relu"}, {"leaky_relu", {{"slope", 0.25}}},        {"gelu"},
-      {"sigmoid"}, {"tanh"}, {"clip", {{"low", -0.5}, {"high", 0.75}}}};
+      {"none"},      {"relu"}, {"leaky_relu", {{"slope", 0.25}}},         {"gelu"},
+      {"sigmoid"},   {"tanh"}, {"clip", {{"low", -0.5}, {"high", 0.75}}}, {"swish"},
+      {"hard_swish"}};
   const ConvolutionRow rows[] = {
       {{1, 16, 40, 33}, 32, {3, 3}, {}, {1}},  // split into rows
       {{3, 6, 9, 7}, 5, {3, 2}, {2}, {1}, {}, 1, false},
