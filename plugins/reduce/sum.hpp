@@ -64,6 +64,18 @@ struct Sum : Reduction {
     op.example({{"x", {2, 3}}}, {{"axis", {1}}});
     op.example({{"x", {2, 3}}, {"axes", {1}, tenon::i64, {-1}}});
     describe_onnx(op, Rule::onnx, Rule::axes_are_input, Rule::preserved);
+    if constexpr (Rule::divided) describe_rules(op);
+  }
+
+  // Pooling reads channels-last tensors, which convolutions write.
+  static constexpr void describe_rules(auto& op) {
+    op.rule("of_planes", "mean(x:4; axis=[2, 3], keepdims=true)", "global_avg_pool(x)");
+    op.rule("of_planes_from_the_end", "mean(x:4; axis=[-2, -1], keepdims=true)",
+            "global_avg_pool(x)");
+    op.rule("of_planes_without_axes", "mean(x:4; axis=[2, 3])",
+            "squeeze(global_avg_pool(x); axis=[2, 3])");
+    op.rule("of_planes_from_the_end_without_axes", "mean(x:4; axis=[-2, -1])",
+            "squeeze(global_avg_pool(x); axis=[2, 3])");
   }
 
   void infer(tenon::Infer& io) const {

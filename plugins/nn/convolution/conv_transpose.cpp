@@ -3,14 +3,24 @@
 
 #include "convolution_f64.hpp"
 #include "convolution_kernel.hpp"
+#include "separate_windows.hpp"
 #include "shared/kernel_cache.hpp"
 
 TENON_OPERATOR(conv_transpose, ConvTranspose)
 
 struct ConvTransposeCpu : ConvTranspose {
+  /// Gradients of convolutions are plain tensors.
+  bool supports(const tenon::Infer& io) const {
+    return !io.channels_last("data") ||
+           (io.input("data").dtype == tenon::f32 &&
+            has_separate_windows(io.input("data").shape, io.output(0).shape));
+  }
+
   std::string algorithm(const tenon::Infer& io) const {
     if (io.input("data").dtype == tenon::f64) return DoubleConvolution::name;
-    return kernel_for(io).data_gradient_algorithm();
+    return has_separate_windows(io.input("data").shape, io.output(0).shape)
+               ? "products of separate windows: kernel and stride are equal"
+               : kernel_for(io).data_gradient_algorithm();
   }
   std::string backward_algorithm(const tenon::Infer& io) const {
     if (io.input("data").dtype == tenon::f64) return DoubleConvolution::name;
@@ -23,6 +33,12 @@ struct ConvTransposeCpu : ConvTranspose {
     if (call.input_type(0).dtype == tenon::f64) return forward_f64(call);
     const auto data = call.input<float>("data");
     const auto output = call.output<float>(0);
+    if (has_separate_windows(data.shape(), output.shape()))
+      return SeparateWindows(window(data.shape()), data.shape(), output.shape(),
+                             call.channels_last("data"))
+          .forward(call, data.data(), call.input<float>("weight").data(),
+                   call.has_input("bias") ? call.input<float>("bias").data() : nullptr,
+                   output.data());
     kernel_for(data.shape(), output.shape())
         .backward_data(call, data.data(), call.input<float>("weight").data(), output.data());
     if (call.has_input("bias")) add_bias(call, call.input<float>("bias").data(), output);
@@ -47,6 +63,10 @@ struct ConvTransposeCpu : ConvTranspose {
   }
 
  private:
+  bool has_separate_windows(const tenon::Shape& data, const tenon::Shape& output) const {
+    return SeparateWindows::fits(window(data), data, output, groups);
+  }
+
   DoubleConvolution loops(const tenon::Shape& data, const tenon::Shape& output) const {
     return {window(data), output, data, groups};
   }

@@ -77,6 +77,7 @@ struct ConvTranspose : tenon::Operator {
     op.linear("data", "weight");
     op.linear("bias");
     op.backward_reads("data", "weight");
+    op.takes_channels_last("data", "output");
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {2, 3, 3, 3}}, {"bias", {3}}},
                {{"num_filter", 3}, {"kernel", {3, 3}}});
     op.example({{"data", {1, 2, 3, 3}}, {"weight", {2, 1, 3, 2}}, {"bias", {2}}},

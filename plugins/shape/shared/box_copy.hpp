@@ -103,6 +103,8 @@ class BoxCopy {
   void run(const tenon::Call& call, const std::byte* from, std::byte* to) const {
     const bool tiled = across_.size > 1, contiguous = inner_.from == Size && inner_.to == Size;
     constexpr std::int64_t chunk = 1 << 16;
+    if (contiguous && count_ > 0 && inner_.size * Size <= short_run)
+      return run_rows(call, from, to);
     const auto pieces =
         tiled ? (across_.size + tile<Size> - 1) / tile<Size> : (inner_.size + chunk - 1) / chunk;
     std::int64_t outer = 1;
@@ -133,6 +135,30 @@ class BoxCopy {
                       });
   }
 
+  static constexpr std::int64_t short_run = 4096;  // bytes
+
+  /// For short contiguous runs: work items are pieces of the axis around them.
+  void run_rows(const tenon::Call& call, const std::byte* from, std::byte* to) const {
+    const auto& rows = axes_[count_ - 1];
+    const auto bytes = inner_.size * element_size_;
+    constexpr std::int64_t chunk = 1 << 16;  // bytes
+    const auto height = std::max<std::int64_t>(1, chunk / bytes),
+               pieces = (rows.size + height - 1) / height;
+    std::int64_t outer = 1;
+    for (int a = 0; a < count_ - 1; ++a) outer *= axes_[a].size;
+    const auto grain = std::max<std::int64_t>(1, chunk / (std::min(height, rows.size) * bytes));
+    call.parallel_for(outer * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto item = begin; item < end; ++item) {
+        const auto [from_outer, to_outer] = offsets(item / pieces, count_ - 1);
+        const auto first = item % pieces * height, last = std::min(first + height, rows.size);
+        const std::byte* source = from + from_outer + first * rows.from;
+        std::byte* target = to + to_outer + first * rows.to;
+        for (auto row = first; row < last; ++row, source += rows.from, target += rows.to)
+          std::memcpy(target, source, static_cast<std::size_t>(bytes));
+      }
+    });
+  }
+
   /// Copies rows `begin` to `end` of the target. Each tile goes through a local buffer, so that
   /// both sides are accessed in whole cache lines, even if their strides are powers of two and
   /// lines would evict each other.
@@ -154,8 +180,11 @@ class BoxCopy {
   }
 
   std::pair<std::int64_t, std::int64_t> offsets(std::int64_t outer) const {
+    return offsets(outer, count_);
+  }
+  std::pair<std::int64_t, std::int64_t> offsets(std::int64_t outer, int axes) const {
     std::int64_t from = 0, to = 0;
-    for (int a = count_ - 1; a >= 0; --a) {
+    for (int a = axes - 1; a >= 0; --a) {
       const auto at = a == 0 ? outer : outer % axes_[a].size;
       from += at * axes_[a].from;
       to += at * axes_[a].to;

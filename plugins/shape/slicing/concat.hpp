@@ -14,6 +14,7 @@ struct Concat : tenon::Operator {
     op.linear("inputs");
     op.param("axis", &Concat::axis, "axis to concatenate along; negative axes count from the end");
     op.backward_reads();
+    op.takes_channels_last("inputs", "output");
     op.example({{"inputs0", {2, 3}}, {"inputs1", {4, 3}}}, {{"axis", 0}});
     op.onnx("", "Concat").until(3).attribute("axis", "axis", 1);
     op.onnx("", "Concat").since(4).attribute("axis", "axis");
@@ -88,11 +89,12 @@ struct Concat : tenon::Operator {
   template <class Body>
   void each(const tenon::Call& call, Body body) const {
     const auto whole = call.output_type(0);
-    const int along = axis_of(axis, whole.shape.rank());
+    const bool last = call.output_channels_last(0);
+    const int rank = whole.shape.rank(), along = axis_in_memory(axis_of(axis, rank), rank, last);
     std::int64_t start = 0;
     for (int i = 0; i < call.inputs(); ++i) {
-      const auto shape = call.input_type(i).shape;
-      body(i, Section(whole.shape, shape, along, start, whole.dtype));
+      const auto shape = in_memory(call.input_type(i).shape, last);
+      body(i, Section(in_memory(whole.shape, last), shape, along, start, whole.dtype));
       start += shape[along];
     }
   }

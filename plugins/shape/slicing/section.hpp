@@ -8,6 +8,20 @@ inline tenon::Shape with_size(tenon::Shape shape, int axis, std::int64_t size) {
   return shape;
 }
 
+/// A shape in the order of memory; of a channels-last tensor that is [N, spatial axes ..., C].
+inline tenon::Shape in_memory(const tenon::Shape& shape, bool channels_last) {
+  if (!channels_last) return shape;
+  auto moved = shape;
+  for (int a = 2; a < shape.rank(); ++a) moved.set(a - 1, shape[a]);
+  moved.set(shape.rank() - 1, shape[1]);
+  return moved;
+}
+/// The position of an axis in that order.
+inline int axis_in_memory(int axis, int rank, bool channels_last) {
+  if (!channels_last || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
 /// Copies between a section and the whole tensor, in which it starts at index `start` along the
 /// axis.
 class Section {

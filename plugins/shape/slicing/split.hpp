@@ -25,6 +25,7 @@ struct Split : tenon::Operator {
         "uneven", &Split::uneven,
         "if x cannot be split into equal sections, make the last section smaller; false: fail");
     op.backward_reads("part_sizes");
+    op.takes_channels_last("x", "part");
     op.example({{"x", {4, 3}}}, {{"sections", 2}});
     op.onnx("", "Split")
         .since(2)
@@ -170,11 +171,13 @@ struct Split : tenon::Operator {
     if (call.has_input("part_sizes"))
       if (const auto reason = contradiction(requested, x.shape[along]); !reason.empty())
         throw tenon::Error(tenon::ErrorKind::type, "x is ", x.shape, ", but part_sizes ", reason);
+    const bool last = call.channels_last(0);
+    const int in_whole = axis_in_memory(along, x.shape.rank(), last);
     std::int64_t start = 0;
     for (int i = 0; i < call.outputs(); ++i) {
       const auto shape = with_size(x.shape, along, size(requested, x.shape[along], i));
       if (call.has_input("part_sizes")) check_section(call, shape, i);
-      body(i, Section(x.shape, shape, along, start, x.dtype));
+      body(i, Section(in_memory(x.shape, last), in_memory(shape, last), in_whole, start, x.dtype));
       start += shape[along];
     }
   }

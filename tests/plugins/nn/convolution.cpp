@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "channels_last.hpp"
 #include "convolution_case.hpp"
 
 TEST_CASE("convolution matches its definition, and its gradient the oracle's") {
@@ -97,6 +98,23 @@ TEST_CASE("conv_transpose matches its definition, and its gradient the oracle's"
 TEST_CASE("conv_transpose and its gradient in float64") {
   check(conv_transpose({{2, 3, 4, 3}, 2, {3, 2}, {2, 1}, {1, 0}}, 0, tenon::f64));
   check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1, tenon::f64));
+}
+
+TEST_CASE("conv_transpose with separate windows matches its definition in both layouts") {
+  for (const auto& row : std::vector<ConvolutionRow>{
+           {{2, 5, 7, 19}, 3, {2, 2}, {2}},
+           {{1, 24, 33, 40}, 1, {2, 2}, {2}},  // several blocks
+           {{1, 8, 9, 30}, 40, {2, 2}, {2}},   // blocks that begin within a row
+           {{2, 3, 4, 5}, 2, {3, 1}, {3, 1}},
+           {{1, 2, 3, 4}, 130, {2, 3}, {2, 3}},  // more results than a tile has rows
+           {{2, 4, 21}, 6, {4}, {4}},
+           {{1, 3, 6, 6}, 4, {1, 1}, {1}}}) {
+    auto test = conv_transpose(row, 0);
+    check(test);
+    check_channels_last(test, 1e-5);
+    test.inputs[2] = Array(tenon::f32, random_doubles({row.filters}, 4));
+    check_channels_last(test, 1e-5);
+  }
 }
 
 TEST_CASE("one convolution object serves changing shapes") {
