@@ -10,6 +10,7 @@
 #include "convolution_pass.hpp"
 #include "convolution_steps.hpp"
 #include "im2col_convolution.hpp"
+#include "windows_convolution.hpp"
 #include "winograd_convolution.hpp"
 
 /// The properties that select its algorithms.
@@ -45,6 +46,8 @@ class ConvolutionKernel {
     switch (forward_choice_.algorithm) {
       case ConvolutionAlgorithm::im2col:
         return body(*im2col_), true;
+      case ConvolutionAlgorithm::windows:
+        return body(*windows_), true;
       case ConvolutionAlgorithm::amx:
         return body(*amx_), true;
       case ConvolutionAlgorithm::winograd:
@@ -147,6 +150,7 @@ class ConvolutionKernel {
              weight_gradient_choice_.algorithm == algorithm;
     };
     if (any_is(ConvolutionAlgorithm::im2col)) im2col_.emplace(window, shape);
+    if (any_is(ConvolutionAlgorithm::windows)) windows_.emplace(window, shape);
     if (any_is(ConvolutionAlgorithm::amx)) amx_.emplace(window, shape);
     if (any_is(ConvolutionAlgorithm::winograd)) winograd_.emplace(window, shape);
   }
@@ -169,6 +173,7 @@ class ConvolutionKernel {
   const ConvolutionRow &forward_choice_, &data_gradient_choice_, &weight_gradient_choice_;
   std::int64_t filters_per_chunk_;
   std::optional<Im2colConvolution> im2col_;
+  std::optional<WindowsConvolution> windows_;
   std::optional<AmxConvolution> amx_;
   std::optional<WinogradConvolution> winograd_;
   std::optional<ConvolutionPass> forward_, backward_data_;

@@ -137,6 +137,50 @@ TEST_CASE("convolutions: the first row that holds is chosen, by sizes, layouts a
   }
 }
 
+TEST_CASE("convolutions along one axis: products of windows") {
+  const struct {
+    tenon::Shape data, output;
+    Window::Numbers kernel;
+    bool last;
+    product::Processor processor = avx512;
+    std::int64_t dilate = 1, groups = 1;
+    bool rounds = false;
+    const char* name = "products of windows";
+  } cases[] = {
+      {{1, 1, 900}, {1, 16, 837}, {64}, false},
+      {{1, 1, 900}, {1, 16, 837}, {64}, false, avx2},
+      {{1, 1, 900}, {1, 3, 837}, {64}, false},
+      {{1, 1, 1, 900}, {1, 16, 1, 837}, {1, 64}, false},
+      {{1, 1, 900, 1}, {1, 16, 837, 1}, {64, 1}, false},
+      {{1, 32, 900, 1}, {1, 16, 896, 1}, {5, 1}, true},
+      {{1, 1, 900}, {1, 16, 838}, {63}, false, avx512, 1, 1, false, rows},
+      {{1, 1, 900}, {1, 15, 837}, {64}, false, avx512, 1, 1, false, rows},
+      {{1, 1, 900}, {1, 4, 837}, {64}, false, avx512, 1, 1, false, rows},
+      {{1, 1, 900}, {1, 3, 837}, {64}, false, avx2, 1, 1, false, rows},
+      {{1, 1, 900}, {1, 16, 837}, {64}, false, scalar, 1, 1, false, rows},
+      {{1, 1, 900}, {1, 16, 774}, {64}, false, avx512, 2, 1, false, rows},
+      {{1, 1, 900}, {1, 16, 837}, {64}, false, bf16, 1, 1, true, rows},
+      {{1, 2, 900}, {1, 16, 837}, {64}, true, avx512, 1, 2, false, rows},
+      {{1, 1, 900, 2}, {1, 16, 837, 2}, {64, 1}, false, avx512, 1, 1, false, rows},
+      {{1, 32, 900, 1}, {1, 16, 896, 1}, {5, 1}, false, avx512, 1, 1, false, rows},
+      {{1, 32, 900, 1}, {1, 15, 896, 1}, {5, 1}, true, avx512, 1, 1, false, rows},
+      {{1, 32, 1, 900}, {1, 16, 1, 896}, {1, 5}, true, avx512, 1, 1, false, rows},
+      {{0, 1, 900}, {0, 16, 837}, {64}, false, avx512, 1, 1, false, rows},
+  };
+  for (const auto& each : cases) {
+    ConvolutionProblem problem{{},        each.data,   each.output,    each.groups, each.last,
+                               each.last, each.rounds, each.processor, true};
+    problem.window.axes = each.data.rank() - 2;
+    problem.window.kernel = each.kernel;
+    problem.window.stride = {1, 1, 1};
+    problem.window.dilate = {each.dilate, 1, 1};
+    CAPTURE(each.data[2]);
+    CAPTURE(each.output[1]);
+    CAPTURE(each.kernel[0]);
+    CHECK(std::string(name_of<convolution_choice::forward>(problem)) == each.name);
+  }
+}
+
 TEST_CASE("direct convolutions: the code for a chunk depends on oneDNN's implementations") {
   const struct {
     StepProblem problem;
