@@ -98,6 +98,16 @@ void GraphBuilder::name_dims(ValueId input, const std::vector<std::string>& name
   model_.dim_names.push_back(std::move(ids));
 }
 
+void GraphBuilder::name_categories(ValueId value, const std::vector<std::string>& names) {
+  auto& record = model_.values[value];
+  if (names.empty()) return void(record.categories = none);
+  check_categories(value_label(model_, value), record.type, {names.begin(), names.end()});
+  auto& ids = model_.categories.emplace_back();
+  ids.reserve(names.size());
+  for (const auto& name : names) ids.push_back(model_.strings.intern(name));
+  record.categories = static_cast<std::uint32_t>(model_.categories.size() - 1);
+}
+
 ValueId GraphBuilder::tensor(std::string_view name, Role role, const Tensor& tensor) {
   if (!tensor) throw Failure(FailureKind::usage, fmt::format("the tensor for '{}' is empty", name));
   const auto id = add_value(name, role, type_of(tensor));

@@ -40,6 +40,9 @@ class GraphBuilder {
   /// Names the dimensions of an input, one name each, empty for unnamed ones; equal names mean
   /// equal sizes. Placeholders such as "?" are dropped. Throws Failure (usage).
   void name_dims(ValueId input, const std::vector<std::string>& names);
+  /// Makes the value categorical: its elements are indices into these names. Without names, they
+  /// are numbers again. Throws Failure (usage).
+  void name_categories(ValueId value, const std::vector<std::string>& names);
   /// Adds a variable or state without values yet. A node whose unconnected input or state has this
   /// name (NODE_INPUT) uses it.
   ValueId unset(std::string_view name, Role role, const tenon_type& type, const Init& init = {});

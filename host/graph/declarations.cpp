@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tenon/host/failure.hpp>
 #include <tenon/visit.hpp>
+#include <unordered_set>
 
 #include "io/utf8.hpp"
 #include "tensor/number_fits.hpp"
@@ -67,6 +68,29 @@ void check_storage(std::string_view name, Role role, const tenon_type& type) {
   if (role == Role::state && type.storage != TENON_DENSE)
     throw Failure(FailureKind::usage, fmt::format("the state '{}' is {} but must be dense", name,
                                                   name_of(static_cast<Storage>(type.storage))));
+}
+
+void check_categories(std::string_view value, const tenon_type& type,
+                      const std::vector<std::string_view>& names) {
+  const auto dtype = static_cast<DType>(type.dtype);
+  if (type.dtype != TENON_DTYPE_UNKNOWN && dtype != i32 && dtype != i64)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' is {}, but a value with categories must be int32 or int64",
+                              value, name_of(dtype)));
+  if (names.size() > INT32_MAX)
+    throw Failure(FailureKind::usage,
+                  fmt::format("'{}' has {} categories, but at most {} are possible", value,
+                              names.size(), INT32_MAX));
+  std::unordered_set<std::string_view> seen(names.size());
+  for (const auto name : names) {
+    if (!is_utf8(name) || name.find('\0') != std::string_view::npos)
+      throw Failure(FailureKind::usage,
+                    fmt::format("the category '{}' of '{}' is not UTF-8 without zero bytes",
+                                printable(name), value));
+    if (!seen.insert(name).second)
+      throw Failure(FailureKind::usage,
+                    fmt::format("'{}' has the category '{}' twice", value, printable(name)));
+  }
 }
 
 void check_node_device(std::string_view node, std::string_view device) {

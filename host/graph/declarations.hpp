@@ -3,6 +3,7 @@
 #pragma once
 #include <string_view>
 #include <tenon/host/init.hpp>
+#include <vector>
 
 #include "graph/model.hpp"
 
@@ -18,6 +19,11 @@ void check_init(std::string_view name, const Init& init, const tenon_type& type)
 
 /// Requires states to be dense. Throws Failure (usage).
 void check_storage(std::string_view name, Role role, const tenon_type& type);
+
+/// Requires names that are UTF-8 without zero bytes and occur once, and elements that are int32 or
+/// int64, if their type is known. Throws Failure (usage).
+void check_categories(std::string_view value, const tenon_type& type,
+                      const std::vector<std::string_view>& names);
 
 /// Requires `cpu`, `cuda`, `cuda:1`, or empty for the session's device; does not check that the
 /// machine has it. Throws Failure (usage).

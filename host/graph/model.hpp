@@ -35,13 +35,14 @@ struct ValueRecord {
   // names them
   StringId name = 0;
   Role role = Role::output;
-  bool updated = false;         // whether GraphModel::updates has an entry for this variable
-  tenon_type type{};            // declared or inferred so far
-  NodeId producer = none;       // node outputs only
-  std::uint32_t index = 0;      // which output of the producer
-  std::uint32_t tensor = none;  // into GraphModel::tensors
-  std::uint32_t dims = none;    // inputs only: into GraphModel::dim_names
-  Init init;                    // variables only
+  bool updated = false;             // whether GraphModel::updates has an entry for this variable
+  tenon_type type{};                // declared or inferred so far
+  NodeId producer = none;           // node outputs only
+  std::uint32_t index = 0;          // which output of the producer
+  std::uint32_t tensor = none;      // into GraphModel::tensors
+  std::uint32_t dims = none;        // inputs only: into GraphModel::dim_names
+  std::uint32_t categories = none;  // into GraphModel::categories
+  Init init;                        // variables only
 };
 
 /// The computation of a node.
@@ -147,6 +148,8 @@ struct GraphModel {
       updates;  // (variable, its new value at the end of a training run)
   /// Names of inputs' dimensions, empty for unnamed ones. In a run, equal names mean equal sizes.
   std::vector<std::vector<StringId>> dim_names;
+  /// Names of categorical values: an element i of the value means the i-th name, -1 an unknown one.
+  std::vector<std::vector<StringId>> categories;
   NameTable node_names;   // also enforces uniqueness
   NameTable value_names;  // inputs, variables, states and constants
   std::string producer;   // program that first wrote the file; empty for new graphs

@@ -108,6 +108,12 @@ void Graph::output(std::string_view name, Value value) {
   impl_->builder().output(name, id);
 }
 
+void Graph::set_categories(Value value, const std::vector<std::string>& names) {
+  const GraphUsers::WriteGuard use(impl_of(*this).users);
+  if (value.empty()) throw Failure(FailureKind::usage, "an empty value has no categories");
+  impl_->builder().name_categories(impl_->id_of(value), names);
+}
+
 std::vector<Value> Graph::gradient(Value loss, const std::vector<Value>& wrt,
                                    const GradientOptions& options) {
   const GraphUsers::WriteGuard use(impl_of(*this).users);

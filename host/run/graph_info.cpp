@@ -75,6 +75,9 @@ ValueInfo info_of(const GraphModel& model, std::string doc, ValueId id, std::str
   if (value.type.dtype != TENON_DTYPE_UNKNOWN) info.dtype = static_cast<DType>(value.type.dtype);
   info.storage = value.tensor == none ? static_cast<Storage>(value.type.storage)
                                       : model.tensors[value.tensor].storage();
+  if (value.categories != none)
+    for (const auto name : model.categories[value.categories])
+      info.categories.emplace_back(model.strings[name]);
   if (value.dims != none)
     for (const auto name : model.dim_names[value.dims])
       info.dim_names.emplace_back(model.strings[name]);

@@ -9,14 +9,27 @@
 
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon::cli {
 namespace {
 
+// `  {'red', 'green'}`, or nothing for numbers.
+std::string categories_text(const ValueInfo& value) {
+  constexpr std::size_t max_shown = 8;
+  const auto& names = value.categories;
+  if (names.empty()) return {};
+  std::string text = "  {";
+  for (std::size_t i = 0; i < std::min(names.size(), max_shown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(names[i]));
+  if (names.size() > max_shown) text += fmt::format(", ... {} categories", names.size());
+  return text + '}';
+}
+
 void print_values(const Graph& graph) {
   const auto print = [](const char* role, const ValueInfo& value, bool has_values) {
-    write_result("{:<9} {:<24} {}{}\n", role, value.name, type_text(value),
-                 has_values ? "" : "  (uninitialized)");
+    write_result("{:<9} {:<24} {}{}{}\n", role, value.name, type_text(value),
+                 categories_text(value), has_values ? "" : "  (uninitialized)");
   };
   for (const auto& value : graph.inputs()) print("input", value, true);
   for (const auto& [role, values] :
@@ -92,7 +105,8 @@ class GraphText {
     print_size(graph_);
     for (const auto& node : graph_.nodes()) print_node(node);
     for (const auto& output : graph_.outputs())
-      write_result("output    {:<24} {} {}\n", output.name, output.value, type_of(output.value));
+      write_result("output    {:<24} {} {}{}\n", output.name, output.value, type_of(output.value),
+                   categories_text(output));
     for (const auto& op : graph_.operators())
       write_result("uses      {:<24} version {}{}{}{}\n", op.full_name(), op.version,
                    op.plugin.empty() ? "" : ", plugin " + op.plugin,

@@ -29,7 +29,7 @@ class GraphJsonReader {
 
   void run() {
     root_.object("the graph", {"tenon", "name", "inputs", "variables", "constants", "states",
-                               "nodes", "outputs", "updates", "notes", "graphs"});
+                               "nodes", "outputs", "updates", "categories", "notes", "graphs"});
     read_format();
     if (const auto name = root_.find("name")) model_.name = name->text("the graph's name");
     for (const auto& entry : section("inputs")) read_input(entry);
@@ -52,6 +52,7 @@ class GraphJsonReader {
           refer(entry.value, fmt::format("the update of '{}'", printable(entry.key)));
       at(entry.key_offset, [&] { builder_.update(find_value(model_, entry.key), value); });
     }
+    for (const auto& entry : section("categories")) read_categories(entry);
     for (const auto& entry : section("notes"))
       model_.meta.emplace_back(model_.strings.intern(entry.key),
                                model_.strings.intern(entry.value.text("a note")));
@@ -126,6 +127,14 @@ class GraphJsonReader {
           tensor ? builder_.tensor(entry.key, role, tensor) : builder_.unset(entry.key, role, type);
       model_.values[id].init = init;
     });
+  }
+
+  void read_categories(const JsonField::Entry& entry) {
+    const auto what = fmt::format("the categories of '{}'", printable(entry.key));
+    std::vector<std::string> names;
+    for (const auto& name : entry.value.list(what)) names.push_back(name.text("a category"));
+    if (names.empty()) refuse_at(entry.key_offset, fmt::format("{} are an empty list", what));
+    at(entry.key_offset, [&] { builder_.name_categories(find_value(model_, entry.key), names); });
   }
 
   // Nodes take the states that carry their names; a state that no node takes is an error.

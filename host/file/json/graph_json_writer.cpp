@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "file/json/graph_json.hpp"
 #include "file/json/json_tensor.hpp"
@@ -149,6 +150,20 @@ bool is_written(const ValueRecord& value) {
          value.init.kind != Init::Kind::automatic;
 }
 
+void write_categories(Page& page, const GraphModel& model) {
+  bool begun = false;
+  for (ValueId id = 0; id < model.values.size(); ++id) {
+    const auto list = model.values[id].categories;
+    if (list == none) continue;
+    if (!begun) page.begin("categories", '{');
+    begun = true;
+    std::vector<std::string> names;
+    for (const auto name : model.categories[list]) names.push_back(in_quotes(model.strings[name]));
+    page.line(fmt::format("{}: [{}]", in_quotes(value_label(model, id)), fmt::join(names, ", ")));
+  }
+  if (begun) page.end('}');
+}
+
 void write_values(Page& page, const GraphModel& model, Role role, const char* key) {
   bool begun = false;
   for (const auto& value : model.values) {
@@ -186,6 +201,7 @@ std::string write_graph_json(const GraphModel& model) {
                 in_quotes(value_label(model, value)));
     page.end('}');
   }
+  write_categories(page, model);
   if (!model.meta.empty()) {
     page.begin("notes", '{');
     for (const auto& [key, text] : model.meta)

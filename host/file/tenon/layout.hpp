@@ -21,7 +21,8 @@ inline constexpr std::string_view gradient_feature =
 inline constexpr std::string_view sparse_feature = "sparse";  // csr and row_sparse tensors
 inline constexpr std::string_view parameters_feature =
     "parameters";  // parameters that are lists of texts, or tensors
-inline constexpr std::string_view dim_names_feature = "dim_names";  // names of inputs' dimensions
+inline constexpr std::string_view dim_names_feature = "dim_names";    // names of inputs' dimensions
+inline constexpr std::string_view categories_feature = "categories";  // names of elements
 inline constexpr std::string_view micro_batches_feature =
     "lanes";  // a training with several micro-batches per step
 inline constexpr std::string_view training_feature = "training";  // a training state

@@ -119,6 +119,31 @@ flatbuffers::Offset<format::Attributes> write_attributes(MetadataBuilder& to,
   return format::CreateAttributes(to.buffer, names_at, kinds_at, integers_at, reals_at);
 }
 
+namespace {
+
+struct CategoryColumns {
+  std::vector<std::uint32_t> values, counts, names;
+};
+
+// In the order of the file's values.
+CategoryColumns categories_of(MetadataBuilder& to) {
+  CategoryColumns columns;
+  std::uint32_t number = 0;
+  for (const auto id : to.order.values.order()) {
+    const auto& value = to.model.values[id];
+    if (value.categories != none) {
+      const auto& names = to.model.categories[value.categories];
+      columns.values.push_back(number);
+      columns.counts.push_back(static_cast<std::uint32_t>(names.size()));
+      for (const auto name : names) columns.names.push_back(to.texts(name));
+    }
+    ++number;
+  }
+  return columns;
+}
+
+}  // namespace
+
 flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   const auto name = to.texts(std::string_view(to.model.name));
   const auto values_at = write_values(to);
@@ -139,8 +164,16 @@ flatbuffers::Offset<format::Graph> write_graph(MetadataBuilder& to) {
   const auto updated_at = updated.empty() ? ColumnOffset<std::uint32_t>() : to.required(updated);
   const auto update_values_at =
       update_values.empty() ? ColumnOffset<std::uint32_t>() : to.required(update_values);
+  const auto categories = categories_of(to);
+  const auto list = [&](const std::vector<std::uint32_t>& column) {
+    return categories.values.empty() ? ColumnOffset<std::uint32_t>() : to.required(column);
+  };
+  const auto categorical_at = list(categories.values);
+  const auto counts_at = list(categories.counts);
+  const auto category_names_at = list(categories.names);
   return format::CreateGraph(to.buffer, name, values_at, nodes_at, attributes_at, names_at,
-                             outputs_at, none, 0, updated_at, update_values_at);
+                             outputs_at, none, 0, updated_at, update_values_at, categorical_at,
+                             counts_at, category_names_at);
 }
 
 }  // namespace tenon

@@ -44,6 +44,7 @@ std::uint64_t size_bound(const GraphModel& model) {
           model.attributes.size() * 24;
   for (const auto& table : model.tables)
     size += 8 * (static_cast<std::uint64_t>(table.size()) + TENON_MAX_RANK + 2);
+  for (const auto& names : model.categories) size += 4 * names.size() + 16;
   return size + (model.ints.size() + model.floats.size()) * 8 + model.tensors.size() * 260 +
          (model.meta.size() + model.outputs.size()) * 32;
 }
@@ -200,6 +201,9 @@ ColumnOffset<std::uint32_t> write_features(MetadataBuilder& to, const DataLayout
   const auto named = [&](ValueId input) { return to.model.values[input].dims != none; };
   if (std::any_of(to.model.inputs.begin(), to.model.inputs.end(), named))
     features.push_back(to.texts(layout::dim_names_feature));
+  if (std::any_of(to.model.values.begin(), to.model.values.end(),
+                  [](const ValueRecord& value) { return value.categories != none; }))
+    features.push_back(to.texts(layout::categories_feature));
   if (to.model.training && to.model.training->micro_batches > 1)
     features.push_back(to.texts(layout::micro_batches_feature));
   if (has_new_parameters(to.model)) features.push_back(to.texts(layout::parameters_feature));

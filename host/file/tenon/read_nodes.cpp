@@ -200,6 +200,41 @@ void read_updates(ReadContext& reading, const format::Graph& graph) {
   }
 }
 
+void read_categories(ReadContext& reading, const format::Graph& graph) {
+  auto& model = reading.model;
+  const auto count = count_of(graph.categorical());
+  require_aligned(reading, graph.categorical(), "categorical");
+  const Column<std::uint32_t> counts(reading, graph.category_counts(), count, "category_counts");
+  require_aligned(reading, graph.category_names(), "category_names");
+  std::uint32_t at = 0, next = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto id =
+        reading.index(graph.categorical()->Get(i), model.values.size(), "categorical value {}", i);
+    if (id < next) reading.refuse("categorical value {} is {}, which is not in order", i, id);
+    next = id + 1;
+    if (counts[i] == 0 || counts[i] > count_of(graph.category_names()) - at)
+      reading.refuse("categorical value {} has {} categories, but {} are left", i, counts[i],
+                     count_of(graph.category_names()) - at);
+    std::vector<StringId> ids;
+    std::vector<std::string_view> names;
+    for (const auto end = at + counts[i]; at < end; ++at) {
+      ids.push_back(reading.index(graph.category_names()->Get(at), model.strings.size(),
+                                  "category name {}", at));
+      names.push_back(reading.text(ids.back()));
+    }
+    try {
+      check_categories(value_label(model, id), model.values[id].type, names);
+    } catch (const Failure& failure) {
+      reading.refuse("{}", failure.what());
+    }
+    model.values[id].categories = static_cast<std::uint32_t>(model.categories.size());
+    model.categories.push_back(std::move(ids));
+  }
+  if (at != count_of(graph.category_names()))
+    reading.refuse("it has {}, but its values use {}",
+                   counted(count_of(graph.category_names()), "category name"), at);
+}
+
 }  // namespace
 
 void read_outputs(ReadContext& reading, const format::Graph& graph) {
@@ -217,6 +252,7 @@ void read_outputs(ReadContext& reading, const format::Graph& graph) {
                                                    "the value of output '{}'", reading.text(name)));
   }
   read_updates(reading, graph);
+  read_categories(reading, graph);
   model.name = reading.text(reading.index(graph.name(), model.strings.size(), "the graph's name"));
 }
 

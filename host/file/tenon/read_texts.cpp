@@ -33,8 +33,8 @@ void read_texts(ReadContext& reading) {
 
 static bool is_known_feature(std::string_view name) {
   static constexpr std::string_view known[] = {
-      layout::gradient_feature, layout::sparse_feature, layout::parameters_feature,
-      layout::dim_names_feature, layout::micro_batches_feature};
+      layout::gradient_feature,  layout::sparse_feature,        layout::parameters_feature,
+      layout::dim_names_feature, layout::micro_batches_feature, layout::categories_feature};
   return std::find(std::begin(known), std::end(known), name) != std::end(known) ||
          std::any_of(std::begin(dtype_features), std::end(dtype_features),
                      [&](const DTypeFeature& feature) { return name == feature.name; });

@@ -91,6 +91,14 @@ class Extraction {
     return first;
   }
 
+  void copy_names(const std::vector<std::vector<StringId>>& from,
+                  std::vector<std::vector<StringId>>& to, std::uint32_t& list) {
+    if (list == none) return;
+    auto& names = to.emplace_back();
+    for (const auto name : from[list]) names.push_back(text(name));
+    list = static_cast<std::uint32_t>(to.size() - 1);
+  }
+
   // Returns the value's number in the new graph, copying values that no node produces on first use.
   ValueId source(ValueId value) {
     if (const auto known = values_.find(value); known != values_.end()) return known->second;
@@ -104,11 +112,8 @@ class Extraction {
       model.tensors.push_back(has_session_tensor ? tensors_[value] : from_.tensors[record.tensor]);
       record.tensor = static_cast<std::uint32_t>(model.tensors.size() - 1);
     }
-    if (record.dims != none) {
-      auto& names = model.dim_names.emplace_back();
-      for (const auto name : from_.dim_names[record.dims]) names.push_back(text(name));
-      record.dims = static_cast<std::uint32_t>(model.dim_names.size() - 1);
-    }
+    copy_names(from_.dim_names, model.dim_names, record.dims);
+    copy_names(from_.categories, model.categories, record.categories);
     if (record.role == Role::input) model.inputs.push_back(id);
     model.value_names.add(record.name, id);
     model.values.push_back(record);

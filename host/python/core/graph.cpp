@@ -189,6 +189,7 @@ nb::dict value_to_python(const ValueInfo& value) {
   all["storage"] = name_of(value.storage);
   all["doc"] = value.doc;
   all["value"] = value.value;
+  all["categories"] = value.categories;
   return all;
 }
 
@@ -280,6 +281,12 @@ void bind_graph(nb::module_& module) {
             return tensor ? nb::cast(read_only_view(tensor)) : nb::none();
           },
           nb::arg("value"))
+      .def(
+          "set_categories",
+          [](GraphHandle& self, const Value& value, const std::vector<std::string>& names) {
+            self.use([&](Graph& graph) { graph.set_categories(value, names); });
+          },
+          nb::arg("value"), nb::arg("names"))
       .def("inputs", lister(&Graph::inputs))
       .def("outputs", lister(&Graph::outputs))
       .def("variables", lister(&Graph::variables))

@@ -100,6 +100,11 @@ class TENON_API Graph {
   template <class Op>
   Value udf(const Op& op, const std::vector<Value>& inputs, std::string_view name = {});
   void output(std::string_view name, Value value);  ///< runs return the value under this name
+  /// Makes an int32 or int64 value categorical: its elements are indices of these names, -1 stands
+  /// for an unknown one. Runs take and return the indices; Categories converts them to names and
+  /// back. Without names, the elements are numbers again. Throws Failure (usage) for other dtypes
+  /// and for names that are not UTF-8 or occur twice.
+  void set_categories(Value value, const std::vector<std::string>& names);
 
   /// Adds the nodes that compute the gradient of `loss` (of its sum if it has many elements), and
   /// returns the gradient with respect to each of `wrt`, with its shape and dtype; an empty value

@@ -28,6 +28,8 @@ struct ValueInfo {
   std::string value{};  ///< for an output of the graph: the name of the returned value
   std::vector<std::string>
       dim_names{};  ///< of an input: for each dimension, mostly empty; equal names mean equal sizes
+  /// of a categorical value: the names that its elements are indices of; see Categories
+  std::vector<std::string> categories{};
   // Only for outputs of forward nodes, from Graph::info():
   /// the operator's name of the output, `y`; numbered if the operator has several of that name,
   /// `parts0`

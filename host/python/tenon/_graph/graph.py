@@ -37,9 +37,23 @@ class Graph:
 
     # ---- building --------------------------------------------------------------------------------
 
-    def input(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Value:
-        """An input, which each run receives. A dimension of None may differ between runs."""
-        return self._new(self._core.input(name, dtype, shape))
+    def input(
+        self,
+        name: str,
+        dtype: Any = None,
+        shape: Shape = None,
+        *,
+        categories: Sequence[str] | None = None,
+    ) -> Value:
+        """An input, which each run receives. A dimension of None may differ between runs.
+
+        dtype: default: float32, or int64 with categories; those: see set_categories().
+        """
+        default = "float32" if categories is None else "int64"
+        value = self._new(self._core.input(name, default if dtype is None else dtype, shape))
+        if categories is not None:
+            self.set_categories(value, categories)
+        return value
 
     def variable(
         self,
@@ -78,6 +92,15 @@ class Graph:
         self._core.output(name, self._own(value))
         self._changed()
         return value
+
+    def set_categories(self, value: Value, names: Sequence[str]) -> None:
+        """Makes an int32 or int64 value categorical: its elements are indices of these names.
+
+        Runs then take arrays of str for an input, and return them for an output; any other text
+        becomes -1. Without names, the elements are numbers again.
+        """
+        self._core.set_categories(self._own(value), list(names))
+        self._changed()
 
     def outputs(self, /, **values: Value) -> dict[str, Value]:
         """The graph's outputs by name. With arguments, first adds these values as outputs."""

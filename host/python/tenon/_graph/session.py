@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._arrays import kinds
 from .._errors import UsageError, listed, plain_error, plain_type_errors
+from .categories import Categories
 from .names import ByName, by_graph_names, by_name
 
 if TYPE_CHECKING:
@@ -108,15 +109,18 @@ class Session(_core.SessionBase):
         self._host = graph.host
         self._graph_of = graph._of_handle
         self._changed = graph._core.changed_names()
-        self._inputs: dict[str, str | None] = {
-            each["name"]: each["dtype"] for each in graph._core.inputs()
-        }
+        inputs = graph._core.inputs()
+        self._inputs: dict[str, str | None] = {each["name"]: each["dtype"] for each in inputs}
         self._core = _core.Session(graph._core, **self._options)
         outputs = graph._core.outputs()
         self._outputs = tuple(output["name"] for output in outputs)
+        self._texts_in = _categories(inputs, "input")
+        self._texts_out = ByName(_categories(outputs, "output"))
+        self._texts_out._changed = self._changed
         # such an output would be the caller's memory
         alias = any(output["value"] in self._inputs for output in outputs)
-        self._attach(self._core, tuple(self._inputs), self._outputs, Results, not alias)
+        is_quick = not (alias or self._texts_in or self._texts_out)
+        self._attach(self._core, tuple(self._inputs), self._outputs, Results, is_quick)
 
     def _run(
         self,
@@ -137,7 +141,7 @@ class Session(_core.SessionBase):
                 else "into= cannot be used with batch=, which allocates its outputs"
             )
         names = [outputs] if isinstance(outputs, str) else list(outputs or ())
-        arguments = by_graph_names(self._inputs, inputs or {}, self._changed)
+        arguments = self._indices(by_graph_names(self._inputs, inputs or {}, self._changed))
         kind = kinds.NUMPY
         for name, value in arguments.items():
             if type(value) is not kinds.ndarray:
@@ -146,7 +150,7 @@ class Session(_core.SessionBase):
         try:
             if kind is kinds.NUMPY:
                 made = self._core.run(arguments, names, dict(into or {}), add, batch)
-                return Results(self._in_order(made))
+                return Results(self._texts(self._in_order(made), into or {}))
             made = self._core.run(arguments, names, dict(into or {}), add, batch, False)
         except TypeError as error:
             wrong = plain_error(
@@ -158,9 +162,23 @@ class Session(_core.SessionBase):
             if wrong is None:
                 raise
             raise wrong from None
-        return Results(
-            {name: kind.from_tensor(tensor) for name, tensor in self._in_order(made).items()}
-        )
+        converted = {
+            name: tensor.to("cpu").numpy() if name in self._texts_out else kind.from_tensor(tensor)
+            for name, tensor in self._in_order(made).items()
+        }
+        return Results(self._texts(converted, into or {}))
+
+    def _indices(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The inputs with texts as indices."""
+        for name in self._texts_in.keys() & arguments.keys():
+            arguments[name] = self._texts_in[name].indices(arguments[name])
+        return arguments
+
+    def _texts(self, results: dict[str, Any], into: Mapping[str, Any]) -> dict[str, Any]:
+        """The results with indices as texts, except for those written to the caller's arrays."""
+        for name in [each for each in results if each in self._texts_out and each not in into]:
+            results[name] = self._texts_out[name].texts(results[name])
+        return results
 
     def _in_order(self, made: dict[str, Any]) -> dict[str, Any]:
         """The results in the order of the graph's outputs, then those under other names that the
@@ -235,7 +253,7 @@ class Session(_core.SessionBase):
 
     def first_non_finite(self, inputs: Mapping[str, Any]) -> str:
         """The first NaN or infinity of the last run, as a sentence; empty if there is none."""
-        arguments = by_graph_names(self._inputs, inputs, self._changed)
+        arguments = self._indices(by_graph_names(self._inputs, inputs, self._changed))
         return self._core.first_non_finite(
             {name: self._tensor(name, value) for name, value in arguments.items()}
         )
@@ -263,6 +281,14 @@ class Session(_core.SessionBase):
             if self._core.closed
             else f"<tenon.Session of ({listed(self._inputs, '')}), {self.step} runs>"
         )
+
+
+def _categories(values: list[dict[str, Any]], what: str) -> dict[str, Categories]:
+    return {
+        each["name"]: Categories(each["categories"], each["dtype"], f"{what} '{each['name']}'")
+        for each in values
+        if each["categories"]
+    }
 
 
 def _restore(graph: Graph, options: dict[str, Any]) -> Session:

@@ -53,6 +53,12 @@ class Value:
         return role
 
     @property
+    def categories(self) -> list[str]:
+        """The names that the elements are indices of; empty for numbers."""
+        names: list[str] = self.graph._core.info(self._handle)["categories"]
+        return names
+
+    @property
     def ndim(self) -> int | None:
         return None if self.shape is None else len(self.shape)
 
