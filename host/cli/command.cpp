@@ -34,7 +34,14 @@ int read(const Text&, const Option&, const std::string&) {
   return 0;
 }
 
+// Returns whether it is TABLE.csv or TABLE.csv[BEGIN:END].
+bool is_table_name(const std::string& text) {
+  const auto end = text.ends_with(']') ? text.rfind('[') : text.size();
+  return text.find('=') == std::string::npos && text.substr(0, end).ends_with(".csv");
+}
+
 int read(const Named& type, const Option& option, const std::string& text) {
+  if (type.allows_table && is_table_name(text)) return 0;
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     refuse(option, text, option.value,
@@ -188,11 +195,19 @@ std::map<std::string, std::string> Arguments::named(const std::string& name) con
   std::map<std::string, std::string> values;
   for (const auto& text : all(name)) {
     const auto equals = text.find('=');
+    if (equals == std::string::npos) continue;  // see tables()
     if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
       throw Failure(FailureKind::usage,
                     fmt::format("--{} names '{}' twice", name, text.substr(0, equals)));
   }
   return values;
+}
+
+std::vector<std::string> Arguments::tables(const std::string& name) const {
+  std::vector<std::string> found;
+  for (const auto& text : all(name))
+    if (text.find('=') == std::string::npos) found.push_back(text);
+  return found;
 }
 
 const std::vector<std::string>& Arguments::all(const std::string& name) const {

@@ -25,6 +25,7 @@ struct Text {
 struct Named {  ///< `NAME=VALUE`; Option::value is the placeholder shown to the user
   std::string example;
   bool repeatable = true;
+  bool allows_table = false;  ///< also accepts `TABLE.csv` without a name
 };
 struct Integer {
   std::int64_t min = 0, max = std::numeric_limits<std::int64_t>::max();
@@ -74,6 +75,8 @@ class Arguments {
   }
   double real(const std::string& name) const;
   const std::vector<std::string>& all(const std::string& name) const;
+  /// Returns the values of a Named option without a name.
+  std::vector<std::string> tables(const std::string& name) const;
   /// Returns the names and values of a Named option. Throws Failure (usage) if a name occurs twice.
   std::map<std::string, std::string> named(const std::string& name) const;
 

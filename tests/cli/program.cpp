@@ -106,7 +106,7 @@ TEST_CASE("program: help shows the library's defaults") {
         std::string("output or value to minimize (default: loss)"),
         std::string("default device for nodes without one: cpu, cuda, cuda:1 ... (default: cpu)")})
     CHECK_MESSAGE(help.find(line) != std::string::npos, line);
-  CHECK(help.find("from a .npy, .npz, .svm, .libsvm or .svmlight file") != std::string::npos);
+  CHECK(help.find("from a .npy, .npz, .svm, .libsvm, .svmlight or .csv file") != std::string::npos);
   CHECK(help.find("--plugins DIR ...") == std::string::npos);
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"--help"}, {"train", "--help"}, {"run", "--help"}, {"man"}})

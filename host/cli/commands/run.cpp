@@ -115,7 +115,7 @@ int run_graph(Context& context, const Arguments& arguments) {
   Session session(graph, options);
   if (batch == 0) {
     give_outputs(context, graph, session.run(inputs, request), requested);
-  } else if (all_to_npy(context, requested)) {
+  } else if (all_to_npy(context, graph, requested)) {
     BatchFiles files(requested);
     run_each_batch(
         session, inputs, batch,

@@ -81,10 +81,10 @@ std::map<std::string, std::string> files_of(const Arguments& arguments, const st
 
 std::vector<Option> input_options() {
   return {{"input", "NAME=FILE",
-           fmt::format(
-               "values of an input, from a {} file; FILE[BEGIN:END] selects rows (default: random)",
-               array_suffixes()),
-           Named{"image=image.npy"}},
+           fmt::format("values of an input, from a {} file; FILE[BEGIN:END] selects rows; "
+                       "TABLE.csv without a name: the inputs are its columns (default: random)",
+                       array_suffixes()),
+           Named{.example = "image=image.npy", .allows_table = true}},
           {"shape", "NAME=DIMS", "shape of a random input", Named{"image=8x64"}},
           density_option(),
           {"seed", "N", "seed for random inputs and random operators", Integer{}, "0"}};
@@ -107,6 +107,23 @@ Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape,
   return random_tensor(dtype, shape, options);
 }
 
+// The columns of --input TABLE.csv, for inputs without a file of their own.
+static NamedTensors read_tables(const Arguments& arguments, std::vector<ValueInfo> inputs,
+                                const std::map<std::string, std::string>& files) {
+  const auto tables = arguments.tables("input");
+  if (tables.empty()) return {};
+  if (tables.size() > 1)
+    throw Failure(FailureKind::usage, "--input names two tables, but the inputs come from one",
+                  "name the input: --input NAME=TABLE.csv");
+  std::erase_if(inputs, [&](const ValueInfo& input) {
+    return files.contains(input.name) || arguments.named("shape").contains(input.name);
+  });
+  NamedTensors tensors;
+  for (auto& [name, tensor] : load_table(tables[0], inputs))
+    tensors.emplace(name, std::move(tensor));
+  return tensors;
+}
+
 NamedTensors read_inputs(const Graph& graph, const Arguments& arguments) {
   return read_inputs(graph, arguments, graph.inputs());
 }
@@ -118,8 +135,9 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
              shapes = by_graph_names(graph, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
-  NamedTensors tensors;
+  auto tensors = read_tables(arguments, inputs, files);
   for (auto input : inputs) {
+    if (tensors.contains(input.name)) continue;
     const auto dtype = input.dtype.value_or(DType::f32);
     input.dtype = dtype;
     if (const auto file = files.find(input.name); file != files.end()) {

@@ -46,6 +46,8 @@ void refuse_lost_inputs(const std::vector<NamedFile>& outputs,
 
 std::vector<NamedFile> array_files(const Arguments& arguments, const std::string& option) {
   std::vector<NamedFile> files;
+  for (const auto& table : arguments.tables(option))
+    files.push_back({"--" + option, table.substr(0, table.rfind(".csv") + 4)});
   for (const auto& [name, text] : arguments.named(option)) {
     std::error_code ignored;
     auto file = text;

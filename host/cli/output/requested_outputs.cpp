@@ -7,18 +7,57 @@
 
 #include "cli/print/json_text.hpp"
 #include "cli/streams.hpp"
+#include "io/utf8.hpp"
 
 namespace tenon::cli {
 namespace {
 
-void write_files(const NamedTensors& outputs, const RequestedOutputs& requested) {
+using OutputCategories = std::map<std::string, Categories>;
+
+/// The categories of outputs, by the name that the user gave.
+OutputCategories categories_of(const Graph& graph, const NamedTensors& outputs) {
+  std::vector<std::string> names;
+  const auto all = graph.outputs();
+  for (const auto& output : all) names.push_back(output.name);
+  OutputCategories found;
+  for (const auto& [name, tensor] : outputs) {
+    const auto own = name_in_graph(names, name, graph.changed_names());
+    for (const auto& output : all)
+      if (output.name == own && !output.categories.empty())
+        found.try_emplace(name, output.categories);
+  }
+  return found;
+}
+
+void write_files(const NamedTensors& outputs, const RequestedOutputs& requested,
+                 const OutputCategories& categories) {
   for (const auto& [name, file] : requested) {
     if (file.empty()) continue;
-    if (file.ends_with(".npz"))
+    const auto found = categories.find(name);
+    if (found != categories.end() && file.ends_with(".npz"))
+      throw Failure(FailureKind::usage,
+                    fmt::format("output '{}' is text, which is not written to .npz files", name),
+                    "write it to a .npy file");
+    if (found != categories.end())
+      save_npy(file, outputs.at(name), found->second);
+    else if (file.ends_with(".npz"))
       save_arrays(file, {{name, outputs.at(name)}});
     else
       save_npy(file, outputs.at(name));
   }
+}
+
+// Names in quotes, as many as Tensor::to_string() shows elements.
+std::string text_of(const std::string& name, const Tensor& tensor,
+                    const OutputCategories& categories) {
+  const auto found = categories.find(name);
+  if (found == categories.end()) return tensor.to_string();
+  constexpr std::size_t max_shown = 16;
+  const auto names = found->second.names_of(tensor, fmt::format("output '{}'", name));
+  std::string text = fmt::format("text {}", to_string(tensor.shape()));
+  for (std::size_t i = 0; i < std::min(names.size(), max_shown); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "  " : " ", printable(names[i]));
+  return text + (names.size() > max_shown ? " ..." : "");
 }
 
 }  // namespace
@@ -50,8 +89,11 @@ void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& req
   for (const auto& [name, file] : requested) files.push_back({"--output " + name, file});
 }
 
-bool all_to_npy(const Context& context, const RequestedOutputs& requested) {
+bool all_to_npy(const Context& context, const Graph& graph, const RequestedOutputs& requested) {
+  const auto outputs = graph.outputs();
   return !context.json() && !requested.empty() &&
+         std::all_of(outputs.begin(), outputs.end(),
+                     [](const ValueInfo& output) { return output.categories.empty(); }) &&
          std::all_of(requested.begin(), requested.end(), [](const auto& output) {
            return !output.second.empty() && !output.second.ends_with(".npz");
          });
@@ -72,7 +114,8 @@ void BatchFiles::commit() {
 
 void give_outputs(const Context& context, const Graph& graph, const NamedTensors& outputs,
                   const RequestedOutputs& requested) {
-  write_files(outputs, requested);
+  const auto categories = categories_of(graph, outputs);
+  write_files(outputs, requested, categories);
   OrderedTensors ordered;
   for (const auto& output : graph.outputs())
     if (const auto found = outputs.find(output.name); found != outputs.end())
@@ -82,12 +125,12 @@ void give_outputs(const Context& context, const Graph& graph, const NamedTensors
                      [&](const auto& one) { return one.first == output.first; }))
       ordered.push_back(output);
   if (context.json()) {
-    write_result(json_text(ordered) + '\n');
+    write_result(json_text(ordered, categories) + '\n');
   } else {
     for (const auto& [name, tensor] : ordered)
       if (const auto found = requested.find(name);
           found == requested.end() || found->second.empty())
-        write_result("{}  {}\n", name, tensor.to_string());
+        write_result("{}  {}\n", name, text_of(name, tensor, categories));
   }
   flush_results();
 }

@@ -23,7 +23,7 @@ RequestedOutputs requested_outputs(const Arguments& arguments);
 void add_output_files(std::vector<NamedFile>& files, const RequestedOutputs& requested);
 /// Returns whether every output goes to a .npy file, so that none needs to be held in memory as a
 /// whole.
-bool all_to_npy(const Context& context, const RequestedOutputs& requested);
+bool all_to_npy(const Context& context, const Graph& graph, const RequestedOutputs& requested);
 /// Writes the outputs of batches, as delivered by run_each_batch(), to their .npy files. The files
 /// do not exist before commit().
 class BatchFiles {

@@ -172,9 +172,10 @@ JsonItem list_of_passes(const PlanInfo& plan) {
   return json_list(passes);
 }
 
-// Lists the elements of tensors up to a size that people can read.
+constexpr std::size_t max_values = 4096;  // that people can read
+
 JsonItem values_of(const Tensor& tensor) {
-  if (tensor.size() > 4096) return {};
+  if (static_cast<std::size_t>(tensor.size()) > max_values) return {};
   return visit<every_type>(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
     if constexpr (is_half<T>) {
       std::vector<double> values;
@@ -199,6 +200,13 @@ JsonItem describe(const Tensor& tensor) {
                      csr ? values_of(tensor.columns()) : JsonItem(), "row_starts",
                      csr ? values_of(tensor.row_starts()) : JsonItem(), "row_ids",
                      storage == Storage::row_sparse ? values_of(tensor.row_ids()) : JsonItem());
+}
+
+JsonItem describe_names(const std::string& name, const Tensor& tensor,
+                        const Categories& categories) {
+  const auto names = categories.names_of(tensor, fmt::format("output '{}'", name));
+  return json_object("dtype", "text", "shape", list_of(tensor.shape()), "values",
+                     names.size() > max_values ? JsonItem() : list_of(names));
 }
 
 }  // namespace
@@ -286,10 +294,15 @@ std::string json_text(const PlanInfo& plan, bool passes) {
                   "packed_bytes", plan.packed_bytes(), "kept_bytes", plan.packed_bytes()));
 }
 
-std::string json_text(const OrderedTensors& tensors) {
+std::string json_text(const OrderedTensors& tensors,
+                      const std::map<std::string, Categories>& categories) {
   std::vector<JsonItem> members;
-  for (const auto& [name, tensor] : tensors)
-    members.insert(members.end(), {name, describe(tensor)});
+  for (const auto& [name, tensor] : tensors) {
+    const auto found = categories.find(name);
+    members.insert(members.end(),
+                   {name, found == categories.end() ? describe(tensor)
+                                                    : describe_names(name, tensor, found->second)});
+  }
   return indented(json_members(members));
 }
 

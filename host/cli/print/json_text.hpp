@@ -5,9 +5,11 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <tenon/host/catalog.hpp>
+#include <tenon/host/categories.hpp>
 #include <tenon/host/failure.hpp>
 #include <tenon/host/session.hpp>
 #include <utility>
@@ -51,7 +53,8 @@ std::string json_text(const Catalog& catalog, const std::vector<const CatalogOpe
 /// {"passes": [...]}.
 std::string json_text(const PlanInfo& plan, bool passes = false);
 using OrderedTensors = std::vector<std::pair<std::string, Tensor>>;
-std::string json_text(
-    const OrderedTensors& tensors);  ///< dtype, shape and, up to 4096 elements, the values
+/// dtype, shape and, up to 4096 elements, the values; of tensors with categories, the names
+std::string json_text(const OrderedTensors& tensors,
+                      const std::map<std::string, Categories>& categories = {});
 
 }  // namespace tenon::cli

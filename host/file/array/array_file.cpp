@@ -7,7 +7,9 @@
 #include <tenon/host/failure.hpp>
 
 #include "file/array/svmlight.hpp"
+#include "file/array/text_array.hpp"
 #include "io/counted.hpp"
+#include "io/file_memory.hpp"
 #include "tensor/sparse/rows.hpp"
 
 namespace tenon {
@@ -67,7 +69,12 @@ Tensor pick(const NamedArrays& arrays, const std::string& file, const std::strin
                 fmt::format("it has {}", listed(names)));
 }
 
-/// Returns the rows as a view of the whole tensor's memory; rows of csr are copied.
+}  // namespace
+
+ArraySource parse_source(const std::string& text) {
+  return parse_rows(text);
+}
+
 Tensor select_rows(const Tensor& array, const ArraySource& source) {
   const auto shape = array.shape();
   if (source.begin == 0 && source.end < 0) return array;
@@ -80,8 +87,6 @@ Tensor select_rows(const Tensor& array, const ArraySource& source) {
                               counted(shape[0], "row"), source.begin, end));
   return row_range(array, source.begin, end);
 }
-
-}  // namespace
 
 std::vector<std::string> with_common_features(std::vector<std::string> sources) {
   std::map<std::string, std::vector<std::string*>> undecided;  // by file
@@ -99,6 +104,17 @@ std::vector<std::string> with_common_features(std::vector<std::string> sources) 
   for (const auto& [file, all] : undecided)
     for (auto* source : all) source->insert(file.size(), ":from-0");
   return sources;
+}
+
+std::optional<Tensor> read_categories(const std::string& source, const Categories& categories,
+                                      DType dtype) {
+  auto parsed = parse_rows(source);
+  if (find_format(parsed).read != read_npy_source) return std::nullopt;
+  const auto file = FileMemory::open(parsed.file);
+  const auto array = texts_from_npy(parsed.file, file->bytes());
+  file->require_unchanged();
+  if (!array) return std::nullopt;
+  return select_rows(categories.indices_of(array->texts, array->shape, dtype), parsed);
 }
 
 Tensor read_array(const std::string& source, const std::string& name, const tenon_type& type) {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tenon/host/categories.hpp>
 #include <tenon/host/tensor.hpp>
 #include <vector>
 
@@ -33,6 +35,7 @@ struct ArrayFormat {
 NamedArrays read_npy_source(const ArraySource& source, const tenon_type& type);
 NamedArrays read_npz_source(const ArraySource& source, const tenon_type& type);
 NamedArrays read_svmlight_source(const ArraySource& source, const tenon_type& type);
+NamedArrays read_csv_source(const ArraySource& source, const tenon_type& type);
 
 /// To add a format, declare its reader above and add a row here. Files with other suffixes are read
 /// as the first format.
@@ -40,9 +43,21 @@ inline const std::vector<ArrayFormat>& array_formats() {
   static const std::vector<ArrayFormat> formats{
       {{".npy"}, "npy", false, read_npy_source},
       {{".npz"}, "npz", false, read_npz_source},
-      {{".svm", ".libsvm", ".svmlight"}, nullptr, true, read_svmlight_source}};
+      {{".svm", ".libsvm", ".svmlight"}, nullptr, true, read_svmlight_source},
+      {{".csv"}, nullptr, false, read_csv_source}};
   return formats;
 }
+
+/// Moves the rows out of FILE[BEGIN:END]. Throws Failure (usage) for rows that are not numbers.
+ArraySource parse_source(const std::string& text);
+/// The rows of `source` as a view of the whole tensor's memory; rows of csr are copied. Throws
+/// Failure (usage).
+Tensor select_rows(const Tensor& array, const ArraySource& source);
+
+/// The indices of a .npy file of texts; nothing if the file holds numbers. Throws Failure as
+/// read_array() does.
+std::optional<Tensor> read_categories(const std::string& source, const Categories& categories,
+                                      DType dtype);
 
 /// Reads the array for the input `name`: the array of a .npy file; the member of that name (or the
 /// only member) of a .npz file; the features of a .svm, .libsvm or .svmlight file as csr. Features

@@ -8,6 +8,7 @@
 #include "file/array/array_file.hpp"
 #include "file/array/npy.hpp"
 #include "file/array/npz.hpp"
+#include "file/array/text_array.hpp"
 #include "graph/inference/type.hpp"
 #include "tensor/backing_files.hpp"
 #include "tensor/exact_cast.hpp"
@@ -22,7 +23,16 @@ void require_suffix(const std::filesystem::path& path, const char* suffix, const
                               suffix, path.string()));
 }
 
+bool is_table(const std::string& source) {
+  return parse_source(source).file.ends_with(".csv");
+}
+
 Tensor read_for(const std::string& source, const ValueInfo& input) {
+  if (is_table(source)) return load_table(source, {input}).at(input.name);
+  if (!input.categories.empty())
+    if (auto indices =
+            read_categories(source, Categories(input.categories), input.dtype.value_or(DType::i64)))
+      return *indices;
   auto tensor =
       read_array(source, input.name, type_of(input.dtype.value_or(unknown_dtype), input.shape));
   if (input.dtype && !widens(tensor.dtype(), *input.dtype))
@@ -80,6 +90,12 @@ void save_array(const std::filesystem::path& path, const Tensor& tensor) {
 
 void save_npy(const std::filesystem::path& path, const Tensor& tensor) {
   write_npy(path, tensor.to("cpu").make_contiguous());
+}
+
+void save_npy(const std::filesystem::path& path, const Tensor& indices,
+              const Categories& categories) {
+  const auto names = categories.names_of(indices, fmt::format("the array for '{}'", path.string()));
+  write_npy(path, names, indices.shape());
 }
 
 void save_arrays(const std::filesystem::path& npz, const std::map<std::string, Tensor>& arrays) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tenon/host/api.hpp>
+#include <tenon/host/categories.hpp>
 #include <tenon/host/graph_info.hpp>
 #include <tenon/host/tensor.hpp>
 #include <vector>
@@ -12,24 +13,26 @@
 namespace tenon {
 
 /// Reads one array: `x.npy`; `data.npz` with one array, or an archive of scipy.sparse.save_npz
-/// (csr); or the features of `train.svm`, `train.libsvm` or `train.svmlight` (csr, float32).
-/// `x.npy[100:200]` reads a range of rows of any of these. A .npy file of more than 64 MiB is
-/// memory-mapped if its layout allows: it opens at once, writes to the tensor do not reach the
-/// file, and runs that use the tensor fail if the file has changed (see guard_mapped_files()).
-/// Throws Failure: (usage) for rows out of range and for archives with several arrays, (file) for
-/// files that cannot be read.
+/// (csr); the features of `train.svm`, `train.libsvm` or `train.svmlight` (csr, float32); or all
+/// columns of `table.csv` (float64). `x.npy[100:200]` reads a range of rows of any of these. A .npy
+/// file of more than 64 MiB is memory-mapped if its layout allows: it opens at once, writes to the
+/// tensor do not reach the file, and runs that use the tensor fail if the file has changed (see
+/// guard_mapped_files()). Throws Failure: (usage) for rows out of range and for archives with
+/// several arrays, (file) for files that cannot be read.
 TENON_API Tensor load_array(const std::string& source);
 
-/// The suffixes of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm or
-/// .svmlight`.
+/// The suffixes of files that load_array() reads, for a help text: `.npy, .npz, .svm, .libsvm,
+/// .svmlight or .csv`.
 TENON_API std::string array_suffixes();
 
 /// Reads the array for a graph input, in the input's storage and dtype. From a .npz file: the
 /// member with the input's name, or the only member; from `train.svm` the features, from
 /// `train.svm:labels` the labels. Feature numbers start at 0 if any line has a feature 0, else at
 /// 1; `train.svm:from-0` and `train.svm:from-1` set this explicitly (see with_common_features() for
-/// several files). The dtype is widened if that is lossless. Throws Failure as load_array() does,
-/// and (usage) if the file's dtype does not fit.
+/// several files). From a .csv file: the column of the input's name, or all columns (see
+/// load_table()). For an input with categories, texts in a .npy or .csv file become indices, other
+/// texts -1. The dtype is widened if that is lossless. Throws Failure as
+/// load_array() does, and (usage) if the file's dtype does not fit.
 TENON_API Tensor load_input(const std::string& source, const ValueInfo& input);
 
 /// Makes feature numbers consistent across sources that belong together, such as training and
@@ -43,6 +46,15 @@ TENON_API std::vector<std::string> with_common_features(std::vector<std::string>
 /// load_input() does.
 TENON_API Tensor load_input_unwidened(const std::string& source, const ValueInfo& input);
 
+/// Reads the inputs of a graph from the columns of a .csv file, whose first line names them, or
+/// from a range of its rows, `table.csv[0:100]`. An input of one column is the column with its
+/// name; if there is one input, it may also be all columns in order. An empty cell is NaN for
+/// floating-point inputs; for inputs with categories, cells are names, and other names are -1.
+/// Throws Failure: (usage) for inputs without a column, (file) with the line for rows of different
+/// lengths and for cells that do not fit the input's dtype.
+TENON_API std::map<std::string, Tensor> load_table(const std::string& source,
+                                                   const std::vector<ValueInfo>& inputs);
+
 /// All arrays of a .npz file, by name. Throws Failure (file).
 TENON_API std::map<std::string, Tensor> load_arrays(const std::filesystem::path& npz);
 
@@ -53,6 +65,11 @@ TENON_API void save_array(const std::filesystem::path& path, const Tensor& tenso
 
 /// Writes a dense tensor in .npy format to a file of any name. Throws Failure as save_array() does.
 TENON_API void save_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+/// Writes the names of indices, as numpy saves arrays of str. Throws Failure as save_array() does,
+/// and (failed) for indices without a name.
+TENON_API void save_npy(const std::filesystem::path& path, const Tensor& indices,
+                        const Categories& categories);
 
 /// Writes a .npy file a few rows at a time, so that it may be larger than memory. The file appears
 /// atomically, at commit(). Threads: one at a time.
