@@ -122,6 +122,19 @@ inline std::string message_attribute(const std::string& name, std::int32_t kind,
   return attribute(name, kind, message([&](auto& to) { to.add_message(number, bytes); }));
 }
 
+inline std::string text_attribute(const std::string& name, const std::string& value) {
+  return attribute(name, 3, message([&](auto& to) { to.add_bytes(4, value); }));
+}
+inline std::string float_list(const std::string& name, const std::vector<float>& values) {
+  return attribute(
+      name, 6, message([&](auto& to) { to.add_packed_float(7, values.begin(), values.end()); }));
+}
+inline std::string text_list(const std::string& name, const Texts& values) {
+  return attribute(name, 8, message([&](auto& to) {
+                     for (const auto& value : values) to.add_bytes(9, value);
+                   }));
+}
+
 struct NodeFields {
   std::string type;
   Texts inputs{}, outputs{};

@@ -102,6 +102,8 @@ class SubgraphImport {
     if (!inner_.missing_.empty()) return false;
     for (const auto& output : graph_.outputs) {
       results_.push_back(inner_.find(output.name));
+      if (results_.back().names != nullptr)
+        node_.refuse(fmt::format("its subgraph returns '{}', which is text", output.name));
       values_.push_back(inner_.value_of(results_.back()));
     }
     return true;

@@ -46,9 +46,11 @@ std::string_view without_number(std::string_view name) {
              : name.substr(0, end);
 }
 
+// Texts are indices of names.
 DType dtype_of(const proto::ValueInfo& input) {
   const auto* element = input.type == nullptr ? nullptr : element_type(input.type->dtype);
-  return element == nullptr ? unknown_dtype : element->dtype;
+  if (element == nullptr) return unknown_dtype;
+  return input.type->dtype == string_type ? i64 : element->dtype;
 }
 
 }  // namespace
@@ -70,11 +72,13 @@ Graph Importer::import() {
   for (const auto& tensor : model_.graph.sparse_initializers)
     sparse_initializers_.emplace(tensor.values->name, &tensor);
   collect_reads();
+  if (has_texts(model_.graph)) texts_ = TextValues(model_.graph);
   choose_names();
   import_inputs();
   for (const auto& node : model_.graph.nodes) import_node(node);
   if (!missing_.empty())
     throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
+  name_inputs();
   std::set<std::string> outputs;
   for (const auto& output : model_.graph.outputs) {
     auto& operand = find(output.name);
@@ -82,6 +86,7 @@ Graph Importer::import() {
     for (int i = 1; !outputs.insert(name).second; ++i)
       name = fmt::format("{}_{}", chosen_name(output.name), i);
     builder_.output(name, value_of(operand));
+    if (operand.names != nullptr) name_categories(operand.value, *operand.names);
   }
   // like a graph file whose plugins are missing
   if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};
@@ -143,6 +148,9 @@ void Importer::import_inputs() {
     if (initializers_.contains(input.name) || sparse_initializers_.contains(input.name)) continue;
     const std::string name(input.name);
     if (const auto found = fixed.find(name); found != fixed.end()) {
+      if (input.type != nullptr && input.type->dtype == string_type)
+        throw Failure(FailureKind::usage,
+                      fmt::format("input '{}' is text, which cannot be fixed", name));
       define(input.name, {none, as_declared(input, found->second), {}});
       note(fmt::format("input '{}' is fixed", name));
       fixed.erase(found);
@@ -150,8 +158,8 @@ void Importer::import_inputs() {
     }
     if (input.type == nullptr || input.type->kind != proto::TypeKind::tensor)
       refuse(model_, fmt::format("input '{}' is not a tensor; Tenon supports only tensors", name));
-    const auto* element = element_type(input.type->dtype);
-    if (element == nullptr || element->dtype == unknown_dtype)
+    const auto dtype = dtype_of(input);
+    if (dtype == unknown_dtype)
       refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon does not support",
                                  name, element_type_name(input.type->dtype)));
     Shape shape;
@@ -164,18 +172,18 @@ void Importer::import_inputs() {
       shape = Shape(dims.data(), static_cast<int>(dims.size()));
     }
     if (const auto found = shapes.find(name); found != shapes.end()) {
-      auto type = tenon::type_of(element->dtype, shape);
-      if (merge(type, tenon::type_of(element->dtype, found->second)) == Merge::contradiction)
+      auto type = tenon::type_of(dtype, shape);
+      if (merge(type, tenon::type_of(dtype, found->second)) == Merge::contradiction)
         throw Failure(
             FailureKind::usage,
             fmt::format("input '{}' is {} in the model, which cannot become {}", name,
-                        to_string(type), to_string(tenon::type_of(element->dtype, found->second))));
+                        to_string(type), to_string(tenon::type_of(dtype, found->second))));
       shape = tenon::shape_of(type);
       note(fmt::format("input '{}' has the shape {}", name,
-                       to_string(tenon::type_of(element->dtype, shape))));
+                       to_string(tenon::type_of(dtype, shape))));
       shapes.erase(found);
     }
-    const auto type = tenon::type_of(element->dtype, shape);
+    const auto type = tenon::type_of(dtype, shape);
     auto least = type;
     for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
     if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
@@ -188,7 +196,10 @@ void Importer::import_inputs() {
     if (std::any_of(names.begin(), names.end(),
                     [](const std::string& name) { return !name.empty(); }))
       builder_.name_dims(value, names);
-    define(input.name, {value, {}, {}});
+    const bool is_text = input.type->dtype == string_type;
+    const auto texts = is_text ? names_of_output(input.name) : nullptr;
+    if (is_text) text_inputs_.emplace_back(value, texts);
+    define(input.name, {value, {}, {}, texts});
   }
   for (const auto& [name, shape] : shapes)
     throw Failure(FailureKind::usage,
@@ -202,7 +213,7 @@ Operand* Importer::find_or_read(std::string_view name) {
   if (const auto found = scope_.find(name); found != scope_.end()) return &found->second;
   if (function_ != home_) return nullptr;  // functions see only their own values
   if (const auto found = initializers_.find(name); found != initializers_.end())
-    return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
+    return &scope_.emplace(name, read(*found->second, name)).first->second;
   if (const auto found = sparse_initializers_.find(name); found != sparse_initializers_.end())
     return &scope_.emplace(name, Operand{none, tensors_.read(*found->second), name}).first->second;
   return find_outside(name);
@@ -401,6 +412,7 @@ void Importer::import_node(const proto::Node& node) {
       version_of(node, function_ != nullptr ? function_->opset_imports : model_.opset_imports);
   NodeImport at(*this, node, version);
   std::optional<Failure> refusal;
+  SharedNames names;     // of its inputs, if they are texts
   bool is_read = false;  // whether all of its inputs exist
   try {
     const auto& kind = kind_of(node, version);
@@ -411,6 +423,13 @@ void Importer::import_node(const proto::Node& node) {
         at.refuse(fmt::format("its input '{}' is used before it is produced", input));
       }
     is_read = true;
+    names = names_of_inputs(at);
+    if (names != nullptr && node.type == "Cast") {  // text to text
+      at.require(at.integer("to", 0) == string_type, "its input is text, which has no numbers");
+      at.ignore("saturate"), at.ignore("round_mode");
+      at.output(at.input(0));
+      return at.finish();
+    }
     const auto* function = kind.function;
     if (kind.mapped == nullptr && function != nullptr && options_.prefer_functions)
       return import_function(at, *function);
@@ -431,13 +450,17 @@ void Importer::import_node(const proto::Node& node) {
       return;
     }
     at.finish();
+    if (names == nullptr || !moves_texts(node)) return;
+    for (const auto output : node.outputs)
+      if (const auto found = scope_.find(output); found != scope_.end())
+        found->second.names = names;
   } catch (const Failure& last) {
     // the operator's reason is better than that of the composition tried after it
     const auto& failure = refusal ? *refusal : last;
     if (options_.keep_unknown && outer_ == nullptr && reads_placeholder(node))
       return keep_as_placeholder(at);
     try {
-      if (defer(at)) return;
+      if (names == nullptr && !has_texts(node) && defer(at)) return;
     } catch (const Failure&) {  // `failure` is more specific
     }
     const std::string_view what = failure.what();

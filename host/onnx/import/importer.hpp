@@ -16,6 +16,7 @@
 
 #include "graph/model.hpp"
 #include "onnx/import/placeholder.hpp"
+#include "onnx/import/text_values.hpp"
 #include "onnx/model.hpp"
 #include "onnx/tensor_data.hpp"
 #include "run/graph_impl.hpp"
@@ -28,6 +29,7 @@ struct Operand {
   ValueId value = none;
   Tensor elements{};               ///< set if they are known and small, or of an initializer
   std::string_view initializer{};  ///< name of the initializer, which the graph's value gets
+  SharedNames names{};             ///< set for texts: the elements are int64 indices of these
 
   bool empty() const { return value == none && !elements; }
   bool known() const { return static_cast<bool>(elements); }
@@ -105,6 +107,7 @@ class Importer {
   void collect_reads();
   void choose_names();
   void import_inputs();
+  void name_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
   void import_function(NodeImport& node, const proto::Function& function);
@@ -126,6 +129,11 @@ class Importer {
   /// Inside a function, the value of the calling node or the function's default; null if there is
   /// neither.
   const proto::Attribute* resolved(const proto::Attribute& attribute) const;
+  SharedNames names_of_inputs(NodeImport& node);
+  SharedNames names_of_output(std::string_view name);
+  /// An initializer; strings become indices.
+  Operand read(const proto::Tensor& tensor, std::string_view name);
+  void name_categories(ValueId value, const TextNames& names);
   Operand& find(std::string_view name);
   Operand* find_or_read(std::string_view name);
   void define(std::string_view name, Operand operand);
@@ -167,6 +175,8 @@ class Importer {
   // for nodes that match an operator's own signature
   std::unordered_map<const OperatorInfo*, std::deque<OnnxForm>> own_forms_;
   std::set<std::string> notes_;
+  TextValues texts_;  // of the main graph
+  std::vector<std::pair<ValueId, SharedNames>> text_inputs_;
   // values read by a node or returned by a graph, including subgraphs
   std::unordered_set<std::string_view> read_;
   std::size_t inlined_ = 0;  // nodes of expanded functions, plus the weight of their contents

@@ -33,8 +33,9 @@ Operand* Importer::find_outside(std::string_view name) {
   const auto* found = outer_ == nullptr ? nullptr : outer_->find_or_read(name);
   if (found == nullptr) return nullptr;
   if (found->known())
-    return &scope_.emplace(name, Operand{none, found->elements, found->initializer}).first->second;
-  return &scope_.emplace(name, Operand{captured(*found), {}, {}}).first->second;
+    return &scope_.emplace(name, Operand{none, found->elements, found->initializer, found->names})
+                .first->second;
+  return &scope_.emplace(name, Operand{captured(*found), {}, {}, found->names}).first->second;
 }
 
 ValueId Importer::captured(const Operand& outside) {
@@ -81,8 +82,7 @@ void Importer::swap_shared_state(Importer& other) {
 std::vector<Operand> Importer::import_inside(const proto::Graph& graph,
                                              const std::vector<Operand>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i]);
-  for (const auto& tensor : graph.initializers)
-    define(tensor.name, {none, tensors_.read(tensor), tensor.name});
+  for (const auto& tensor : graph.initializers) define(tensor.name, read(tensor, tensor.name));
   for (const auto& tensor : graph.sparse_initializers)
     define(tensor.values->name, {none, tensors_.read(tensor), tensor.values->name});
   for (const auto& output : graph.outputs) read_.insert(output.name);

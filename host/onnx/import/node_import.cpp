@@ -125,6 +125,14 @@ std::optional<std::vector<std::int64_t>> NodeImport::integers(std::string_view n
   return list_of(*value);
 }
 
+const List<std::string_view>* NodeImport::texts(std::string_view name) {
+  const auto* found = attribute(name);
+  if (found == nullptr) return nullptr;
+  const auto* list = std::get_if<List<std::string_view>>(&found->value);
+  if (list == nullptr) refuse_kind(*found, "a list of strings");
+  return list;
+}
+
 Tensor NodeImport::tensor(std::string_view name) {
   const auto* found = attribute(name);
   if (found == nullptr) return {};

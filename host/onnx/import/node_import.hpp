@@ -35,7 +35,12 @@ class NodeImport {
   double real(std::string_view name, double otherwise);
   std::string text(std::string_view name, std::string_view otherwise);
   std::optional<std::vector<std::int64_t>> integers(std::string_view name);
-  Tensor tensor(std::string_view name);  ///< empty if the node has none
+  Tensor tensor(std::string_view name);                        ///< empty if the node has none
+  const List<std::string_view>* texts(std::string_view name);  ///< null if the node has none
+  /// The names of an output that is text.
+  SharedNames names_of_output(std::size_t i) const {
+    return importer_.names_of_output(has_output(i) ? node_.outputs[i] : std::string_view());
+  }
   /// As a parameter value; nothing for types that parameters do not support.
   std::optional<AttributeValue> value_of(const proto::Attribute& attribute);
   void ignore(std::string_view name) { attribute(name); }

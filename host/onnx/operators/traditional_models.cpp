@@ -1,4 +1,4 @@
-// ai.onnx.ml, apart from trees: linear models, support vector machines, encoders and scalers.
+// ai.onnx.ml, apart from trees and encoders: linear models, support vector machines, scalers.
 #include "onnx/operators/traditional_models.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <unordered_set>
 
 namespace tenon::onnx {
 
@@ -60,14 +59,30 @@ Tensor numbers_of(NodeImport& node, const std::string& name, DType dtype) {
   return made ? node.converted(made, dtype) : made;
 }
 
-Tensor labels_of(NodeImport& node, std::string_view integers) {
-  const auto* text = node.attribute("classlabels_strings");
-  node.require(text == nullptr || std::get_if<List<std::string_view>>(&text->value) == nullptr ||
-                   std::get<List<std::string_view>>(text->value).empty(),
-               "its class labels are text, but tensors hold numbers only: convert the model with "
-               "integers as labels");
+ClassLabels::ClassLabels(NodeImport& node, std::string_view integers) {
   const auto* list = integers_of(node, integers);
-  return list == nullptr ? Tensor::empty(i64, {0}) : tensor_of(*list);
+  const auto* texts = node.texts("classlabels_strings");
+  elements_ = list == nullptr ? Tensor::empty(i64, {0}) : tensor_of(*list);
+  if (texts == nullptr || texts->empty()) return;
+  node.require(elements_.size() == 0,
+               fmt::format("it has both '{}' and 'classlabels_strings'", integers));
+  // onnxruntime then returns texts that are not in the list
+  node.require(texts->size() >= 2, "it has a single class label, but texts need two or more");
+  names_ = node.names_of_output(0);
+  for (const auto text : *texts) indices_.push_back(names_->index_of(text));
+  std::vector<std::int64_t> positions(indices_.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  elements_ = Tensor::from(positions, {static_cast<std::int64_t>(positions.size())});
+}
+
+void ClassLabels::output(NodeImport& node, Operand label) const {
+  if (names_ != nullptr) {
+    const auto positions = elements_.values<std::int64_t>();
+    if (!std::equal(positions.begin(), positions.end(), indices_.begin()))
+      label = node.add("tenon.gather", std::vector{node.constant(indices_), label}, {{"axis", 0}});
+    label.names = names_;
+  }
+  node.output(0, label);
 }
 
 std::string transform_of(NodeImport& node) {
@@ -119,19 +134,21 @@ void linear_regressor(NodeImport& node) {
   node.output(scores);
 }
 
-void classified(NodeImport& node, const Operand& scores, const Tensor& labels,
+void classified(NodeImport& node, const Operand& scores, const ClassLabels& labels,
                 const std::string& transform) {
   const auto made =
-      node.add_all("tenon.classify_scores", std::vector{scores, node.constant(labels)},
+      node.add_all("tenon.classify_scores", std::vector{scores, node.constant(labels.elements())},
                    {{"post_transform", transform}});
-  node.output(0, made[0]);
+  labels.output(node, made[0]);
   node.output(1, made[1]);
 }
 
 void linear_classifier(NodeImport& node) {
-  const auto labels = labels_of(node, "classlabels_ints");
+  const ClassLabels labels(node, "classlabels_ints");
   const auto bias = list_of(node, "intercepts");
   node.require(bias.size() > 0, "it has no intercepts, which determine the number of its scores");
+  node.require(bias.size() > 1 || !labels.are_texts() || labels.elements().size() == 2,
+               "it has a single score, but not two class labels");
   const auto weight = matrix_of(node, "coefficients", bias.size());
   node.ignore("multi_class");
   classified(node, linear(node, rows_of(node), weight, bias), labels, transform_of(node));
@@ -183,8 +200,8 @@ void svm_regressor(NodeImport& node) {
 }
 
 void svm_classifier(NodeImport& node) {
-  const auto labels = labels_of(node, "classlabels_ints");
-  const auto classes = labels.size();
+  const ClassLabels labels(node, "classlabels_ints");
+  const auto classes = labels.elements().size();
   const auto* per_class = integers_of(node, "vectors_per_class");
   std::int64_t count = 0;
   if (per_class != nullptr)
@@ -208,7 +225,8 @@ void svm_classifier(NodeImport& node) {
   }
   const auto pairs = classes * (classes - 1) / 2;
   node.require(
-      classes >= 2 && classes < 65536 && per_class->size() == labels.values<std::int64_t>().size(),
+      classes >= 2 && classes < 65536 &&
+          per_class->size() == labels.elements().values<std::int64_t>().size(),
       fmt::format("it has {} labels and vectors of {} classes", classes, per_class->size()));
   const auto coefficients = matrix_of(node, "coefficients", classes - 1);
   node.require(coefficients.shape()[1] == count && rho.size() >= pairs,
@@ -225,14 +243,14 @@ void svm_classifier(NodeImport& node) {
                          {"coefficients", node.constant(coefficients)},
                          {"rho", node.constant(Tensor::from(constants, {pairs}))},
                          {"vectors_per_class", node.constant(tensor_of(*per_class))},
-                         {"classes", node.constant(labels)}};
+                         {"classes", node.constant(labels.elements())}};
   if (a.size() > 0) {
     inputs.emplace_back("prob_a", node.constant(a));
     inputs.emplace_back("prob_b", node.constant(b));
   }
   attributes.set("post_transform", transform);
   const auto made = node.importer().call("tenon.svm_classifier", inputs, attributes, node.name());
-  node.output(0, made[0]);
+  labels.output(node, made[0]);
   node.output(1, made[1]);
 }
 
@@ -311,72 +329,6 @@ void imputer(NodeImport& node) {
                std::vector{missing(), node.constant(node.converted(values, node.dtype(x))), x}));
 }
 
-/// One table of a label encoder: an attribute for each type, or a tensor.
-Tensor table_of(NodeImport& node, const std::string& name) {
-  Tensor made;
-  const auto set = [&](Tensor found) {
-    node.require(!made, fmt::format("it has several lists of {}", name));
-    made = std::move(found);
-  };
-  if (node.attribute(name + "_strings") != nullptr)
-    node.refuse(fmt::format("its {} are text, but tensors hold numbers only", name));
-  if (const auto* list = integers_of(node, name + "_int64s")) set(tensor_of(*list));
-  if (auto list = numbers_of(node, name + "_floats", f32)) set(std::move(list));
-  if (auto tensor = node.tensor(name + "_tensor")) {
-    node.require(tensor.shape().rank() == 1, fmt::format("its {}_tensor is not a list", name));
-    set(std::move(tensor));
-  }
-  node.require(static_cast<bool>(made), fmt::format("it has no {}", name));
-  return made;
-}
-
-void label_encoder(NodeImport& node) {
-  node.require(node.attribute("classes_strings") == nullptr,
-               "it maps text, but tensors hold numbers only");
-  const auto x = node.input(0);
-  const auto keys = table_of(node, "keys"), values = table_of(node, "values");
-  node.require(keys.size() == values.size(),
-               fmt::format("it has {} keys and {} values", keys.size(), values.size()));
-  node.require(keys.dtype() == node.dtype(x),
-               fmt::format("its keys are {}, but its input is {}", name_of(keys.dtype()),
-                           name_of(node.dtype(x))));
-  node.ignore("default_string");
-  const auto integer = node.integer("default_int64", -1);
-  const auto real = node.real("default_float", -0.0);
-  auto rest = node.tensor("default_tensor");
-  if (!rest)
-    rest = values.dtype() == i64 || values.dtype() == i32
-               ? node.converted(Tensor::from({integer}, {1}), values.dtype())
-               : node.converted(Tensor::from({real}, {1}), values.dtype());
-  node.output(
-      node.add("tenon.label_encoder",
-               std::vector{x, node.constant(keys), node.constant(values), node.constant(rest)},
-               {{"match_nan", node.version() >= 4}}));
-}
-
-void one_hot_encoder(NodeImport& node) {
-  node.require(
-      node.attribute("cats_strings") == nullptr || integers_of(node, "cats_int64s") != nullptr,
-      "its categories are text, but tensors hold numbers only");
-  const auto* categories = integers_of(node, "cats_int64s");
-  node.require(categories != nullptr && !categories->empty(), "it has no categories");
-  const auto count = static_cast<std::int64_t>(categories->size());
-  node.charge_bytes(8 * count);
-  std::vector<std::int64_t> keys(categories->begin(), categories->end()), indices(keys.size());
-  std::iota(indices.begin(), indices.end(), 0);
-  // the last of equal categories counts
-  std::reverse(keys.begin(), keys.end()), std::reverse(indices.begin(), indices.end());
-  const auto x = node.input(0);
-  std::vector<Operand> inputs{node.cast(x, i64), node.constant(keys), node.constant(indices)};
-  if (node.integer("zeros", 1) != 0) inputs.push_back(node.constant({-1}));
-  auto index = node.add("tenon.label_encoder", inputs);
-  if (allows(floating.mask, node.dtype(x)))  // as an integer, NaN is 0, which may be a category
-    index = node.add("tenon.where", std::vector{node.add("tenon.is_nan", std::vector{x}),
-                                                node.constant({-1}), index});
-  node.output(
-      node.add("tenon.one_hot", std::vector{index}, {{"depth", count}, {"dtype", "float32"}}));
-}
-
 /// Cuts or pads the columns of each input to its size, and joins them.
 void feature_vectorizer(NodeImport& node) {
   const auto* sizes = integers_of(node, "inputdimensions");
@@ -445,22 +397,14 @@ void zip_map(NodeImport& node) {
   node.output(node.input(0));
 }
 
-void text_mapper(NodeImport& node) {
-  node.refuse("it maps text, but tensors hold numbers only");
-}
-
 const Composition traditional_models_read[] = {
     {"ArrayFeatureExtractor", feature_extractor, 1, ml_domain},
     {"Binarizer", binarizer, 1, ml_domain},
-    {"CategoryMapper", text_mapper, 1, ml_domain},
-    {"DictVectorizer", text_mapper, 1, ml_domain},
     {"FeatureVectorizer", feature_vectorizer, 1, ml_domain},
     {"Imputer", imputer, 1, ml_domain},
-    {"LabelEncoder", label_encoder, 1, ml_domain},
     {"LinearClassifier", linear_classifier, 1, ml_domain},
     {"LinearRegressor", linear_regressor, 1, ml_domain},
     {"Normalizer", normalizer, 1, ml_domain},
-    {"OneHotEncoder", one_hot_encoder, 1, ml_domain},
     {"SVMClassifier", svm_classifier, 1, ml_domain},
     {"SVMRegressor", svm_regressor, 1, ml_domain},
     {"Scaler", scaler, 1, ml_domain},

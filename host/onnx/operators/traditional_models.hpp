@@ -17,8 +17,23 @@ const List<std::int64_t>* integers_of(NodeImport& node, std::string_view name);
 Tensor numbers_of(NodeImport& node, const std::string& name, DType dtype);
 Tensor tensor_of(const List<std::int64_t>& list);
 
-/// Labels of the classes, of the attribute for integers. Error for text.
-Tensor labels_of(NodeImport& node, std::string_view integers);
+/// Labels of a classifier's classes: integers, or texts, which the classifier's operator gets as
+/// their positions.
+class ClassLabels {
+ public:
+  /// `integers`: the attribute with the integers; texts are those of 'classlabels_strings'. Error
+  /// if the node has both, or a single text.
+  ClassLabels(NodeImport& node, std::string_view integers);
+  const Tensor& elements() const { return elements_; }  ///< int64 [classes]
+  bool are_texts() const { return names_ != nullptr; }
+  /// Makes `label` the node's output 0.
+  void output(NodeImport& node, Operand label) const;
+
+ private:
+  Tensor elements_;
+  std::vector<std::int64_t> indices_;  // of texts, in names_
+  SharedNames names_;
+};
 
 /// ONNX's post_transform as a parameter.
 std::string transform_of(NodeImport& node);

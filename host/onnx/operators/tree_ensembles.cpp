@@ -218,17 +218,17 @@ void tree_regressor(NodeImport& node) {
 }
 
 void tree_classifier(NodeImport& node) {
-  const auto labels = labels_of(node, "classlabels_int64s");
+  const ClassLabels labels(node, "classlabels_int64s");
   const auto x = rows_of(node, true);
   const auto dtype = number_type(node, x);
   const auto forest = named_forest(node, "class", dtype);
   auto inputs = forest.inputs(node, x);
-  inputs.emplace_back("classes", node.constant(labels));
+  inputs.emplace_back("classes", node.constant(labels.elements()));
   if (const auto base = numbers_of(node, "base_values", dtype); base && base.size() > 0)
     inputs.emplace_back("base", node.constant(base));
   const auto made = node.importer().call("tenon.tree_ensemble_classifier", inputs,
                                          {{"post_transform", transform_of(node)}}, node.name());
-  node.output(0, made[0]);
+  labels.output(node, made[0]);
   node.output(1, node.cast(made[1], f32));
 }
 
