@@ -17,7 +17,7 @@ void append_names(const Tensor& indices, const std::vector<std::string>& names,
       throw Failure(FailureKind::failed,
                     fmt::format("element {} of {} is the index {}, but it has {}", to.size(), what,
                                 index, counted(names.size(), "category", "categories")),
-                    index == -1 ? "-1 stands for a text that is none of the categories" : "");
+                    index == -1 ? "-1 stands for a text without a category" : "");
     to.push_back(names[static_cast<std::size_t>(index)]);
   }
 }

@@ -88,6 +88,8 @@ ExportedNode GraphExport::describe(NodeId id) const {
     const auto value = model_.edges[record.first_edge + i];
     node.inputs.push_back(value == none ? std::string() : names_[value]);
     node.types.push_back(value == none ? unknown_type() : model_.values[value].type);
+    const auto tensor = value == none ? none : model_.values[value].tensor;
+    node.elements.push_back(tensor == none ? Tensor() : model_.tensors[tensor]);
     if (value == none) continue;
     if (node.types.back().storage != TENON_DENSE)
       throw Failure(FailureKind::failed,

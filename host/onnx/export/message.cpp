@@ -152,13 +152,14 @@ std::string node_message(const Node& node) {
 
 std::string value_message(const Value& value) {
   const auto tensor = message([&](pbf_writer& to) {
-    to.add_enum(field::tensor_type::elem_type, number_of(static_cast<DType>(value.type.dtype)));
+    to.add_enum(field::tensor_type::elem_type,
+                value.is_text ? string_type : number_of(static_cast<DType>(value.type.dtype)));
     if (value.type.rank >= 0)
       to.add_message(field::tensor_type::shape, shape_message(value.type, value.dims));
   });
   return message([&](pbf_writer& to) {
     to.add_string(field::value_info::name, value.name);
-    if (value.type.dtype == TENON_DTYPE_UNKNOWN) return;
+    if (value.type.dtype == TENON_DTYPE_UNKNOWN && !value.is_text) return;
     to.add_message(field::value_info::type, message([&](pbf_writer& type) {
                      type.add_message(field::type::tensor, tensor);
                    }));

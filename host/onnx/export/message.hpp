@@ -39,6 +39,7 @@ struct Value {
   std::string name;
   tenon_type type;
   Texts dims{};
+  bool is_text = false;  ///< strings, whatever the dtype
 };
 
 /// The graph attribute of a node.

@@ -18,7 +18,8 @@ struct ExportedNode {
   written::Texts inputs, outputs;
   std::vector<tenon_type> types{};  ///< of inputs and states
   std::vector<tenon_type> output_types{};
-  std::vector<bool> read{};  ///< whether each output is read
+  std::vector<bool> read{};        ///< whether each output is read
+  std::vector<Tensor> elements{};  ///< of inputs: of those that are constants or variables
 };
 
 /// Gives access to a node's parameters and inputs and adds ONNX nodes for it. Inputs, outputs and
@@ -55,6 +56,10 @@ class NodeExport {
   }
   std::string input(std::string_view name) const;
   const tenon_type& type(std::size_t i) const { return node_.types[i]; }
+  /// Empty unless the input is a constant or variable of the graph.
+  Tensor elements(std::size_t i) const {
+    return i < node_.elements.size() ? node_.elements[i] : Tensor();
+  }
   DType dtype(std::size_t i = 0) const { return static_cast<DType>(node_.types[i].dtype); }
   int rank(std::size_t i = 0) const { return node_.types[i].rank; }  ///< -1: unknown
   DType output_dtype(std::size_t i = 0) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tenon/host/onnx.hpp>
 
@@ -40,11 +41,17 @@ class ModelWriter {
   void write() {
     choose();
     name_values();
+    for (const auto id : model_.inputs)
+      if (values_[id] && is_text(id)) encode_text(id);
     graph_.add_nodes(nodes_);
     job_.functions.choose_names(catalog_);
-    for (auto& [value, name] : copies_)
-      scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}},
-                 options_.opset);
+    for (auto& [value, name] : copies_) {
+      if (is_text(value))
+        decode_text(value, name);
+      else
+        scope_.add({.type = "Identity", .inputs = {graph_.name_of(value)}, .outputs = {name}},
+                   options_.opset);
+    }
     const BackingFiles sources(model_.tensors);
     sources.use([&] { put(); });
   }
@@ -54,6 +61,10 @@ class ModelWriter {
   void name_values();
   void put();
   void write_graph(protozero::pbf_writer& to);
+  bool is_text(ValueId id) const { return model_.values[id].categories != none; }
+  std::vector<std::string> categories_of(ValueId id) const;
+  void encode_text(ValueId input);
+  void decode_text(ValueId value, const std::string& output);
   written::Texts dims_of(ValueId input) const;
   void assign_external_data();
   std::filesystem::path data_path() const { return path_.string() + ".data"; }
@@ -124,7 +135,8 @@ void ModelWriter::name_values() {
     const std::string label = value_label(model_, id);
     scope_.take(label);
     if (!values_[id]) continue;
-    graph_.name_value(id, label);
+    const bool is_text_input = value.role == Role::input && is_text(id);
+    graph_.name_value(id, is_text_input ? scope_.free_name(label + "/index") : label);
     if (value.tensor == none) {
       if (value.role == Role::input) continue;
       throw Failure(FailureKind::failed,
@@ -151,7 +163,7 @@ void ModelWriter::name_values() {
                       model_.strings[name], text));
     }
     output_names_.push_back(text);
-    if (model_.values[value].role == Role::output && named.insert(value).second)
+    if (model_.values[value].role == Role::output && !is_text(value) && named.insert(value).second)
       graph_.name_value(value, text);
     else
       copies_.emplace_back(value, text);
@@ -170,6 +182,63 @@ void ModelWriter::assign_external_data() {
     external_.emplace(name, written::External{data_path().filename().string(), end, size});
     end += size;
   }
+}
+
+std::vector<std::string> ModelWriter::categories_of(ValueId id) const {
+  std::vector<std::string> names;
+  for (const auto name : model_.categories[model_.values[id].categories])
+    names.emplace_back(model_.strings[name]);
+  return names;
+}
+
+static std::vector<std::int64_t> positions_of(const std::vector<std::string>& names) {
+  std::vector<std::int64_t> positions(names.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  return positions;
+}
+
+// ONNX has texts where Tenon has indices of categories.
+void ModelWriter::encode_text(ValueId input) {
+  const auto names = categories_of(input);
+  const auto label = value_label(model_, input);
+  const bool is_short = model_.values[input].type.dtype == TENON_I32;
+  const auto index = is_short ? scope_.free_name(label + "/index64") : graph_.name_of(input);
+  scope_.add({.type = "LabelEncoder",
+              .inputs = {label},
+              .outputs = {index},
+              .attributes = {{"keys_strings", names},
+                             {"values_int64s", positions_of(names)},
+                             {"default_int64", std::int64_t{-1}}},
+              .domain = "ai.onnx.ml"},
+             3);
+  if (is_short)
+    scope_.add({.type = "Cast",
+                .inputs = {index},
+                .outputs = {graph_.name_of(input)},
+                .attributes = {{"to", std::int64_t{written::number_of(i32)}}}},
+               options_.opset);
+}
+
+void ModelWriter::decode_text(ValueId value, const std::string& output) {
+  const auto names = categories_of(value);
+  auto index = graph_.name_of(value);
+  if (model_.values[value].type.dtype != TENON_I64) {
+    const auto wide = scope_.free_name(output + "/index64");
+    scope_.add({.type = "Cast",
+                .inputs = {index},
+                .outputs = {wide},
+                .attributes = {{"to", std::int64_t{written::number_of(i64)}}}},
+               options_.opset);
+    index = wide;
+  }
+  scope_.add({.type = "LabelEncoder",
+              .inputs = {index},
+              .outputs = {output},
+              .attributes = {{"keys_int64s", positions_of(names)},
+                             {"values_strings", names},
+                             {"default_string", std::string()}},
+              .domain = "ai.onnx.ml"},
+             3);
 }
 
 written::Texts ModelWriter::dims_of(ValueId input) const {
@@ -191,11 +260,14 @@ void ModelWriter::write_graph(protozero::pbf_writer& to) {
     if (values_[id])
       to.add_message(
           field::graph::input,
-          written::value_message({graph_.name_of(id), model_.values[id].type, dims_of(id)}));
+          written::value_message({is_text(id) ? value_label(model_, id) : graph_.name_of(id),
+                                  model_.values[id].type, dims_of(id), is_text(id)}));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    to.add_message(
-        field::graph::output,
-        written::value_message({output_names_[i], model_.values[outputs_[i].second].type, {}}));
+    to.add_message(field::graph::output,
+                   written::value_message({output_names_[i],
+                                           model_.values[outputs_[i].second].type,
+                                           {},
+                                           is_text(outputs_[i].second)}));
   const std::set<std::string_view> outputs(output_names_.begin(), output_names_.end());
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& value = model_.values[id];

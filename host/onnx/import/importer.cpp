@@ -460,7 +460,13 @@ void Importer::import_node(const proto::Node& node) {
     if (options_.keep_unknown && outer_ == nullptr && reads_placeholder(node))
       return keep_as_placeholder(at);
     try {
-      if (names == nullptr && !has_texts(node) && defer(at)) return;
+      const auto is_text = [&](std::string_view input) {
+        const auto* operand = input.empty() ? nullptr : find_or_read(input);
+        return operand != nullptr && operand->names != nullptr;
+      };
+      if (!has_texts(node) && std::none_of(node.inputs.begin(), node.inputs.end(), is_text) &&
+          defer(at))
+        return;
     } catch (const Failure&) {  // `failure` is more specific
     }
     const std::string_view what = failure.what();

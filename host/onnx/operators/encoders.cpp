@@ -137,7 +137,7 @@ void encode_either(NodeImport& node, const List<std::string_view>& texts,
 /// Until version 1: the integers are positions.
 void label_encoder_by_position(NodeImport& node) {
   const auto* texts = node.texts("classes_strings");
-  node.require(texts != nullptr, "it has no classes_strings");
+  if (texts == nullptr) return label_encoder(node);  // in a model that declares an old version
   std::vector<std::int64_t> positions(texts->size());
   std::iota(positions.begin(), positions.end(), 0);
   encode_either(node, *texts, positions);

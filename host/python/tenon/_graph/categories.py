@@ -45,7 +45,7 @@ class Categories:
             raise ExecutionError(
                 f"{self.where} has the index {found[outside][0]}, but it has {len(self.names)} "
                 f"categories: {listed(self.names[:8].tolist())}",
-                "-1 stands for a text that is none of the categories",
+                "-1 stands for a text without a category",
             )
         return self.names[found]
 
