@@ -73,9 +73,11 @@ class RuleParser {
   RewriteRule::Operand operand(std::size_t depth) {
     if (depth > deepest_rule) refuse(fmt::format("is nested deeper than {} calls", deepest_rule));
     if (depth > 0 && is_pattern_ && begins_number()) return number_variable();
+    const bool shared = is_pattern_ && depth > 0 && take("&");
     auto name = word(true);
     if (name.empty()) refuse_here("a name");
-    if (take("(")) return call(std::move(name), depth);
+    if (take("(")) return call(std::move(name), depth, shared);
+    if (shared) refuse(fmt::format("has '&' in front of '{}', which is not a call", name));
     return variable(name);
   }
 
@@ -126,8 +128,8 @@ class RuleParser {
     return {false, static_cast<std::uint32_t>(found - all.begin())};
   }
 
-  RewriteRule::Operand call(std::string op, std::size_t depth) {
-    RewriteRule::Call made{std::move(op), {}, {}, {}};
+  RewriteRule::Operand call(std::string op, std::size_t depth, bool shared) {
+    RewriteRule::Call made{std::move(op), {}, {}, {}, shared};
     if (!take(")")) {
       if (!take(";")) {
         do made.inputs.push_back(input(depth));

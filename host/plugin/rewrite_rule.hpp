@@ -13,7 +13,7 @@ namespace tenon {
 /// op.rule() documents the language:
 ///
 ///     EXPRESSION = NAME "(" [OPERAND {"," OPERAND}] [";" PARAM {"," PARAM}] ")"
-///     OPERAND    = [NAME "="] (EXPRESSION | NAME ["!"] ["?"] [":" RANK] | NUMBER)
+///     OPERAND    = [NAME "="] (["&"] EXPRESSION | NAME ["!"] ["?"] [":" RANK] | NUMBER)
 ///     PARAM      = NAME "=" (LITERAL | "$" NAME) | "..." [NAME]
 struct RewriteRule {
   /// A parameter with its literal value, or with the index of a captured value.
@@ -36,6 +36,8 @@ struct RewriteRule {
     std::vector<Param> params;
     /// label of `...`, which stands for all parameters that are not mentioned
     std::optional<std::string> rest;
+    /// `&`: may have other readers, for which it stays in the graph
+    bool shared = false;
   };
   struct Variable {
     std::string name;

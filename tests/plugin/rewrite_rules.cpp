@@ -73,6 +73,8 @@ TEST_CASE("rewrite rules: invalid texts are refused with the fault and its colum
       {"f(x; ..., ...)", "x", "the pattern has two '...' in one call"},
       {"f(x)", "y", "the replacement has 'y', which is not in the pattern"},
       {"f(x)", "g(x; a=$e)", "the replacement has '$e', which is not in the pattern"},
+      {"f(&x)", "x", "the pattern has '&' in front of 'x', which is not a call"},
+      {"f(x)", "g(&h(x))", "the replacement has '&h(x))' at column 3 but needs a name"},
       {"f(x)", "g(x!)",
        "the replacement has '!)' at column 4 but needs no '!', which is allowed only in the "
        "pattern,"},

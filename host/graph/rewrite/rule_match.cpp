@@ -15,7 +15,7 @@ bool RuleMatch::may_match(NodeId root) const {
     if (!operand.call) continue;
     const auto value = model_.edges[node.first_edge + i];
     if (value == none || model_.values[value].producer == none ||
-        (graph_.uses(value) != 1 && !may_share()))
+        (graph_.uses(value) != 1 && !may_share(operand.index)))
       return false;
     if (model_.operators[model_.nodes[model_.values[value].producer].op].name !=
         rule_.pattern[operand.index].op->name)
@@ -41,16 +41,16 @@ bool RuleMatch::match_call(std::size_t call, NodeId id, bool inner) {
     return false;
   if (inner && node.device != model_.nodes[nodes_.back()].device) return false;
   nodes_[call] = id;
-  return match_results(node, inner) && match_params(call, node) && match_states(call, node) &&
-         match_inputs(call, node);
+  return match_results(node, inner && !may_share(call)) && match_params(call, node) &&
+         match_states(call, node) && match_inputs(call, node);
 }
 
 // Only the first output of a matched call may be read, and that of an inner call only by the
 // pattern, unless it stays for its other readers.
-bool RuleMatch::match_results(const NodeRecord& node, bool inner) const {
+bool RuleMatch::match_results(const NodeRecord& node, bool sole_reader) const {
   for (std::uint32_t i = 0; i < node.output_count; ++i) {
     const auto value = node.first_output + i;
-    const std::uint32_t max_uses = i > 0 ? 0 : inner && !may_share() ? 1 : ~0u;
+    const std::uint32_t max_uses = i > 0 ? 0 : sole_reader ? 1 : ~0u;
     if (graph_.uses(value) > max_uses || (max_uses <= 1 && graph_.is_output(value))) return false;
   }
   return true;

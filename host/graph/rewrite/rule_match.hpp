@@ -28,10 +28,13 @@ class RuleMatch {
 
  private:
   bool may_match(NodeId root) const;
-  /// Whether inner calls may have other readers: the replacement computes nothing.
-  bool may_share() const { return rule_.rule.replacement.empty(); }
+  /// Whether an inner call may have other readers: the rule says so, or the replacement computes
+  /// nothing.
+  bool may_share(std::size_t call) const {
+    return rule_.rule.replacement.empty() || rule_.rule.pattern[call].shared;
+  }
   bool match_call(std::size_t call, NodeId id, bool inner);
-  bool match_results(const NodeRecord& node, bool inner) const;
+  bool match_results(const NodeRecord& node, bool sole_reader) const;
   bool match_params(std::size_t call, const NodeRecord& node);
   bool match_param(const RewriteRule::Param& param, const AttributeValue& value);
   bool match_inputs(std::size_t call, const NodeRecord& node);
