@@ -7,6 +7,7 @@ enum class DequantizedDType : std::int32_t { of_scale, f32, f16, bf16 };
 struct Dequantize : tenon::Operator {
   static constexpr tenon::Types results = {tenon::f32, tenon::f16, tenon::bf16};
   static constexpr tenon::Types whole = {tenon::u8, tenon::i8, tenon::u16, tenon::i16, tenon::i32};
+  static constexpr tenon::Types eight_bits = {tenon::u8, tenon::i8};
   std::int64_t axis = 1, block_size = 0;
   DequantizedDType dtype = DequantizedDType::of_scale;
 
@@ -56,6 +57,9 @@ struct Dequantize : tenon::Operator {
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);
+    if (scale.dtype == tenon::f32 && result(scale.dtype) == tenon::f32 && block_size == 0 &&
+        quantization::is_single(scale.shape) && eight_bits.has(x.dtype))
+      return dequantize_by_one(call);
     const quantization::ScaleSegments segments(x.shape, scale.shape, axis, block_size);
     tenon::visit<results>(result(scale.dtype), [&]<class Y>() {
       Y* const y = call.output<Y>(0).data();
@@ -94,6 +98,22 @@ struct Dequantize : tenon::Operator {
   }
 
  private:
+  /// One scale for all elements, 8 bits to float32.
+  static void dequantize_by_one(const tenon::Call& call) {
+    tenon::visit<eight_bits>(call.input_type(0).dtype, [&]<class X>() {
+      const auto x = call.input<X>(0);
+      const auto y = call.output<float>(0);
+      const std::int32_t zero = call.has_input(2) ? *call.input<X>(2).data() : 0;
+      const float factor = *call.input<float>(1).data();
+      call.parallel_for(x.size(), 16384, [&](std::int64_t begin, std::int64_t end) {
+        tenon::elementwise::for_each(
+            end - begin, [=, from = x.data() + begin, to = y.data() + begin](std::int64_t i) {
+              to[i] = static_cast<float>(from[i] - zero) * factor;
+            });
+      });
+    });
+  }
+
   /// Subtracts in 64-bit integers, which hold any difference exactly, before the conversion to
   /// float.
   template <class X>

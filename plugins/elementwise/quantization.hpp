@@ -5,6 +5,8 @@
 #include <tenon/elementwise.hpp>
 #include <tenon/operator.hpp>
 
+#include "../shared/rounded_quotients.hpp"
+
 namespace quantization {
 inline constexpr std::int64_t block = 256;
 
@@ -125,16 +127,6 @@ void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, s
 template <class T>
 TENON_FN float quotient(float x, float scale) {
   return static_cast<float>(static_cast<T>(x / scale));
-}
-
-/// Converts a quotient to Y. Zero points are integers, and so is the sum if it is in Y's range.
-template <class Y>
-TENON_FN Y placed(float x, float zero) {
-  constexpr auto low = static_cast<float>(tenon::elementwise::min_value<Y>),
-                 high = static_cast<float>(tenon::elementwise::max_value<Y>);
-  const float sum = tenon::elementwise::rint(x) + zero;
-  const float limited = tenon::select(sum > low, tenon::select(sum < high, sum, high), low);
-  return static_cast<Y>(static_cast<std::int32_t>(tenon::select(sum == sum, limited, 0.0f)));
 }
 
 inline const void* elements(const tenon::Call& call, int i) {

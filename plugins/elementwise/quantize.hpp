@@ -4,6 +4,7 @@
 
 struct Quantize : tenon::Operator {
   static constexpr tenon::Types quantized_types = {tenon::u8, tenon::i8, tenon::u16, tenon::i16};
+  static constexpr tenon::Types eight_bits = {tenon::u8, tenon::i8};
   static constexpr tenon::Types scale_types = {tenon::f32, tenon::f16, tenon::bf16},
                                 number_types = scale_types + tenon::Types{tenon::i32};
   std::int64_t axis = 1, block_size = 0;
@@ -71,6 +72,9 @@ struct Quantize : tenon::Operator {
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);
     const quantization::ScaleSegments segments(x.shape, scale.shape, axis, block_size);
+    if (x.dtype == tenon::f32 && scale.dtype == tenon::f32 && block_size == 0 &&
+        quantization::is_single(scale.shape) && eight_bits.has(call.output_type(0).dtype))
+      return quantize_by_one(call);
     tenon::visit<quantized_types>(call.output_type(0).dtype, [&]<class Y>() {
       Y* const y = call.output<Y>(0).data();
       const void *from = quantization::elements(call, 0), *scales = quantization::elements(call, 1);
@@ -91,6 +95,19 @@ struct Quantize : tenon::Operator {
   }
 
  private:
+  /// One scale for all elements, float32 to 8 bits.
+  static void quantize_by_one(const tenon::Call& call) {
+    const auto x = call.input<float>(0);
+    tenon::visit<eight_bits>(call.output_type(0).dtype, [&]<class Y>() {
+      const float zero = call.has_input(2) ? static_cast<float>(*call.input<Y>(2).data()) : 0;
+      const quantization::Quotients quotients(*call.input<float>(1).data(), zero);
+      const auto y = call.output<Y>(0);
+      call.parallel_for(x.size(), 16384, [&](std::int64_t begin, std::int64_t end) {
+        quotients.quantize(x.data() + begin, end - begin, y.data() + begin);
+      });
+    });
+  }
+
   static void divide(float* x, const float* scale, std::int64_t count, tenon::DType rounded_to) {
     tenon::visit<scale_types>(rounded_to, [&]<class T>() {
       tenon::elementwise::for_each(

@@ -1,53 +1,13 @@
-// matmul for all devices: parameters, shape inference, and the products of a batch.
+// Matrix products for all devices: parameters, shape inference, and the products of a batch.
 #pragma once
 #include <tenon/operator.hpp>
 
 #include "batch.hpp"
 
-struct MatmulShapes : tenon::Operator {
-  bool transpose_a = false, transpose_b = false, row_sparse_product = false, dense_grad = false;
-
-  static constexpr void describe(auto& op) {
-    op.doc(
-        "matrix product a @ b, as torch.matmul and numpy.matmul: the last two axes hold matrices, "
-        "and the leading batch axes broadcast. If one operand is csr and the other dense, memory "
-        "and time depend on the number of stored elements; the gradient of the csr operand is "
-        "dense");
-    op.version(2);
-    op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
-    op.input("a", "[..., m, k] or a vector [k]");
-    op.input("b", "[..., k, n] or a vector [k]");
-    op.output("product", "[..., m, n]; no m if a is a vector, no n if b is a vector");
-    op.linear("a", "b");
-    op.param("transpose_a", &MatmulShapes::transpose_a,
-             "a has the shape [..., k, m] and is transposed before the product");
-    op.param("transpose_b", &MatmulShapes::transpose_b,
-             "b has the shape [..., n, k] and is transposed before the product");
-    op.param(
-        "row_sparse_product", &MatmulShapes::row_sparse_product,
-        "if a is csr, return a row_sparse product without the rows in which a stores no element");
-    op.param("dense_grad", &MatmulShapes::dense_grad,
-             "dense gradient of b if a is csr and b is not transposed; false: row_sparse, with one "
-             "row for each column in which a stores an element, so that optimizers update only "
-             "these rows of b (see their `lazy_update`)");
-    op.added(2, "row_sparse_product");
-    op.added(2, "dense_grad");
-    op.backward_reads("a", "b");
-    op.accumulates();
-    op.onnx("", "MatMul");
-    // Rules for dense layers as other formats write them.
-    op.rule("dense", "add(matmul(x, w!), b!)",
-            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
-    op.rule("dense_on_the_right", "add(b!, matmul(x, w!))",
-            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
-    op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))",
-            "matmul(a, b; transpose_b=true)");
-    op.rule("transposed_batch", "matmul(a, transpose(b; axes=[0, 2, 1]))",
-            "matmul(a, b; transpose_b=true)");
-    op.rule("transposed_matrix", "matmul(a, transpose(b; axes=[1, 0]))",
-            "matmul(a, b; transpose_b=true)");
-    op.example({{"a", {2, 3}}, {"b", {3, 4}}});
-  }
+/// Base of matmul and quantized_matmul. Base: tenon::Operator, or a class with more parameters.
+template <class Base>
+struct MatmulLayer : Base {
+  bool transpose_a = false, transpose_b = false;
 
   void infer(tenon::Infer& io) const {
     auto a = io.input(0).shape, b = io.input(1).shape;
@@ -71,18 +31,6 @@ struct MatmulShapes : tenon::Operator {
       io.require(batch::joinable(batch_a[-1 - axis], batch_b[-1 - axis]), "batch axes ", batch_a,
                  " and ", batch_b, " do not broadcast");
     io.set_output(0, product_shape(a, b));
-  }
-
-  void infer_storage(tenon::InferStorage& io) const {
-    using tenon::Storage;
-    if (tenon::any_complex.has(io.input_type(0).dtype)) return;
-    const bool csr_a = io.input(0) == Storage::csr;
-    if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
-    if (io.backward() && io.output_grad(0) != Storage::dense) return;
-    if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
-    if (io.backward() && csr_a && !dense_grad && !transpose_b)
-      io.set_output(1, Storage::row_sparse);
-    io.sparse_kernel();
   }
 
   double flops(const tenon::Infer& io) const {
@@ -165,9 +113,71 @@ struct MatmulShapes : tenon::Operator {
   void with_operands(const tenon::Call& call, Body body) const {
     const auto a = call.input_type(0).shape, b = call.input_type(1).shape;
     const Operands<T> operands{sizes_of(a, b), data_of<T>(call, 0), data_of<T>(call, 1)};
-    if (operands.products == 1) return body(operands, Members{{0}, {0}, {0}});
+    body(operands, members_of(a, b, operands));
+  }
+
+  static Members members_of(const tenon::Shape& a, const tenon::Shape& b, const Sizes& sizes) {
+    if (sizes.products == 1) return {{0}, {0}, {0}};
     const auto batch_a = batch_axes(a), batch_b = batch_axes(b), axes = joined(batch_a, batch_b);
-    body(operands, Members{batch::members(axes, axes), batch::members(batch_a, axes),
-                           batch::members(batch_b, axes)});
+    return {batch::members(axes, axes), batch::members(batch_a, axes),
+            batch::members(batch_b, axes)};
+  }
+};
+
+struct MatmulShapes : MatmulLayer<tenon::Operator> {
+  bool row_sparse_product = false, dense_grad = false;
+
+  static constexpr void describe(auto& op) {
+    op.doc(
+        "matrix product a @ b, as torch.matmul and numpy.matmul: the last two axes hold matrices, "
+        "and the leading batch axes broadcast. If one operand is csr and the other dense, memory "
+        "and time depend on the number of stored elements; the gradient of the csr operand is "
+        "dense");
+    op.version(2);
+    op.types(tenon::Types{tenon::f32, tenon::f64} + tenon::any_complex);
+    op.input("a", "[..., m, k] or a vector [k]");
+    op.input("b", "[..., k, n] or a vector [k]");
+    op.output("product", "[..., m, n]; no m if a is a vector, no n if b is a vector");
+    op.linear("a", "b");
+    op.param("transpose_a", &MatmulShapes::transpose_a,
+             "a has the shape [..., k, m] and is transposed before the product");
+    op.param("transpose_b", &MatmulShapes::transpose_b,
+             "b has the shape [..., n, k] and is transposed before the product");
+    op.param(
+        "row_sparse_product", &MatmulShapes::row_sparse_product,
+        "if a is csr, return a row_sparse product without the rows in which a stores no element");
+    op.param("dense_grad", &MatmulShapes::dense_grad,
+             "dense gradient of b if a is csr and b is not transposed; false: row_sparse, with one "
+             "row for each column in which a stores an element, so that optimizers update only "
+             "these rows of b (see their `lazy_update`)");
+    op.added(2, "row_sparse_product");
+    op.added(2, "dense_grad");
+    op.backward_reads("a", "b");
+    op.accumulates();
+    op.onnx("", "MatMul");
+    // Rules for dense layers as other formats write them.
+    op.rule("dense", "add(matmul(x, w!), b!)",
+            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("dense_on_the_right", "add(b!, matmul(x, w!))",
+            "fused_fully_connected(x, transpose(w; axes=[1, 0]), b; flatten=false)");
+    op.rule("transposed", "matmul(a, transpose(b; axes=[0, 1, 3, 2]))",
+            "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_batch", "matmul(a, transpose(b; axes=[0, 2, 1]))",
+            "matmul(a, b; transpose_b=true)");
+    op.rule("transposed_matrix", "matmul(a, transpose(b; axes=[1, 0]))",
+            "matmul(a, b; transpose_b=true)");
+    op.example({{"a", {2, 3}}, {"b", {3, 4}}});
+  }
+
+  void infer_storage(tenon::InferStorage& io) const {
+    using tenon::Storage;
+    if (tenon::any_complex.has(io.input_type(0).dtype)) return;
+    const bool csr_a = io.input(0) == Storage::csr;
+    if (csr_a == (io.input(1) == Storage::csr) || io.input(csr_a ? 1 : 0) != Storage::dense) return;
+    if (io.backward() && io.output_grad(0) != Storage::dense) return;
+    if (!io.backward() && csr_a && row_sparse_product) io.set_output(0, Storage::row_sparse);
+    if (io.backward() && csr_a && !dense_grad && !transpose_b)
+      io.set_output(1, Storage::row_sparse);
+    io.sparse_kernel();
   }
 };

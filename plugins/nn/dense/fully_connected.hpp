@@ -14,6 +14,11 @@ struct FullyConnectedShapes : DenseLayer<tenon::Operator> {
     describe_parameters(op);
     op.backward_reads("data", "weight");
     op.accumulates();
+    op.rule("quantized",
+            "fully_connected(&dequantize(x, xs!, xz!?; axis=$x_axis), &dequantize(w!, ws!, wz!?; "
+            "axis=$axis), b?; ...)",
+            "quantized_matmul(x, w, a_scale=xs, a_zero_point=xz, b_scale=ws, b_zero_point=wz, "
+            "bias=b; transpose_b=true, b_axis=$axis)");
     op.example({{"data", {2, 3}}, {"weight", {4, 3}}, {"bias", {4}}}, {{"num_hidden", 4}});
   }
 

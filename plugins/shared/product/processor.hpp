@@ -18,6 +18,7 @@ struct Processor {
   Vectors vectors = Vectors::scalar;
   bool bf16 = false;  ///< AVX512-BF16, in addition to AVX-512
   bool amx = false;   ///< AMX bfloat16 tiles, in addition to AVX-512
+  bool vnni = false;  ///< AVX512-VNNI, in addition to AVX-512
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 
@@ -29,6 +30,11 @@ inline bool has_bf16() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
   }();
+  return has;
+}
+
+inline bool has_vnni() {
+  static const bool has = (tenon::detail::cpuid(7).c >> 11 & 1) != 0;
   return has;
 }
 
@@ -66,7 +72,7 @@ inline Vectors this_vectors() {
 inline Processor this_processor() {
   const auto vectors = this_vectors();
   if (vectors != Vectors::avx512) return {vectors};
-  return {vectors, detail::has_bf16(), detail::has_amx()};
+  return {vectors, detail::has_bf16(), detail::has_amx(), detail::has_vnni()};
 }
 #else
 inline Vectors this_vectors() {

@@ -15,6 +15,9 @@ struct Size {
 enum class Algorithm {
   blas,
   complex_loops,
+  int8_vnni,
+  int8_avx2,
+  int8_scalar,
   bf16_amx,
   bf16_avx512,
   bf16x3_amx,
@@ -25,7 +28,8 @@ enum class Algorithm {
 
 /// The arithmetics that a kernel may request. fma: f32, with one accumulator per element in the
 /// order of the depth.
-enum class Multiplies { f32, fma, bf16, f64, complex };
+/// int8: 8-bit integers, with int32 sums.
+enum class Multiplies { f32, fma, bf16, f64, complex, int8 };
 
 struct ProductProblem {
   Multiplies multiplies;
@@ -44,6 +48,21 @@ inline constexpr ProductRow product_choices[] = {
     {Algorithm::blas, "OpenBLAS dgemm", "float64",
      [](const ProductProblem& problem) { return problem.multiplies == Multiplies::f64; },
      "the only one for this dtype", "specific to the dtype"},
+    {Algorithm::int8_vnni, "int8 by AVX512-VNNI", "8-bit integers, on a processor with AVX512-VNNI",
+     [](const ProductProblem& problem) {
+       return problem.multiplies == Multiplies::int8 && problem.processor.vnni;
+     },
+     "0.3 of float32's time (64 rows, 1,024 columns and depth; EPYC, Zen 4)", "identical"},
+    {Algorithm::int8_avx2, "int8 in 16-bit pairs by AVX2",
+     "8-bit integers, on a processor with AVX2",
+     [](const ProductProblem& problem) {
+       return problem.multiplies == Multiplies::int8 &&
+              problem.processor.vectors != Vectors::scalar;
+     },
+     "0.5 of FMA by AVX2's time (64 rows, 1,024 columns and depth; EPYC, Zen 4)", "identical"},
+    {Algorithm::int8_scalar, "int8 in 16-bit pairs", "8-bit integers",
+     [](const ProductProblem& problem) { return problem.multiplies == Multiplies::int8; },
+     "the only one for these dtypes without AVX2", "identical"},
     {Algorithm::bf16_amx, "bf16 by AMX", "factors rounded to bfloat16, on a processor with AMX",
      [](const ProductProblem& problem) {
        return problem.multiplies == Multiplies::bf16 && problem.processor.bf16 &&

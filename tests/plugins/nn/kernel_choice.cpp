@@ -20,7 +20,8 @@ namespace {
 using product::Vectors;
 
 constexpr product::Processor scalar{}, avx2{Vectors::avx2}, avx512{Vectors::avx512},
-    bf16{Vectors::avx512, true}, amx{Vectors::avx512, true, true};
+    bf16{Vectors::avx512, true}, amx{Vectors::avx512, true, true},
+    vnni{Vectors::avx512, false, false, true};
 
 struct Convolution {
   std::int64_t samples, channels, side, filters, kernel;
@@ -242,6 +243,10 @@ TEST_CASE("products: the first row that holds is chosen, by arithmetic, size and
       {Multiplies::bf16, {200, 300, 500}, avx512, "FMA by AVX-512"},
       {Multiplies::f64, {200, 300, 500}, amx, "OpenBLAS dgemm"},
       {Multiplies::complex, {200, 300, 500}, amx, "loops"},
+      {Multiplies::int8, {1, 1, 1}, vnni, "int8 by AVX512-VNNI"},
+      {Multiplies::int8, {200, 300, 500}, avx512, "int8 in 16-bit pairs by AVX2"},
+      {Multiplies::int8, {200, 300, 500}, avx2, "int8 in 16-bit pairs by AVX2"},
+      {Multiplies::int8, {200, 300, 500}, scalar, "int8 in 16-bit pairs"},
   };
   for (const auto& each : cases) {
     CAPTURE(each.name);
