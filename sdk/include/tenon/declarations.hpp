@@ -395,9 +395,10 @@ class Declarations : public VersionDeclarations<records> {
   /// only from constants are computed once. `b?` is an optional input that need not be connected;
   /// optional inputs that are not mentioned must not be. `x:4` matches only values with 4
   /// dimensions. A number in a pattern, as in `add(x, 3)`, matches only a constant with this one
-  /// element. Both need Tenon 0.2. Results of the pattern's inner calls must
-  /// have no other reader, unless the replacement is just a value. Operators are looked up in the
-  /// space of op's operator first, then in Tenon's; `space.name` refers to another space.
+  /// element. Results of the pattern's inner calls must have no other reader, unless the
+  /// replacement is just a value or the call is written as `&cheap(x)`: the call then stays for its
+  /// other readers. Ranks, numbers and `&` need Tenon 0.2. Operators are looked up in the space of
+  /// op's operator first, then in Tenon's; `space.name` refers to another space.
   constexpr void rule(const char* name, const char* pattern, const char* replacement) {
     add(&Description::rewrites, RewriteEntry{name, pattern, replacement, false});
   }
