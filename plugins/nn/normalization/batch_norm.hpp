@@ -62,11 +62,11 @@ struct BatchNorm : tenon::Operator {
   ", gamma!, beta!, moving_mean=mean, moving_var=var; axis=1, epsilon=$e, " \
   "...)"
   static constexpr void describe_rules(auto& op) {
-    op.rule("into_convolution", TENON_NORM("convolution(x, w!, b!; ...inner)"),
+    op.rule("into_convolution", TENON_NORM("convolution(x, w!:4, b!; ...inner)"),
             "convolution(x, mul(w, reshape(" TENON_SCALE
             "; shape=[-1, 1, 1, 1])), add(beta, mul(sub(b, mean), " TENON_SCALE ")); ...inner)");
     op.rule(
-        "into_convolution_without_bias", TENON_NORM("convolution(x, w!; no_bias=true, ...inner)"),
+        "into_convolution_without_bias", TENON_NORM("convolution(x, w!:4; no_bias=true, ...inner)"),
         "convolution(x, mul(w, reshape(" TENON_SCALE
         "; shape=[-1, 1, 1, 1])), sub(beta, mul(mean, " TENON_SCALE ")); no_bias=false, ...inner)");
     op.rule("into_fully_connected",

@@ -130,6 +130,23 @@ TEST_CASE("factors and summands per channel, or of one element, are folded into 
   }
 }
 
+TEST_CASE("batch_norm after a convolution of volumes keeps its values, with as many filters") {
+  for (const bool bias : {true, false}) {
+    RewritingHost with;
+    Graph graph(with.host);
+    std::vector<Value> layer{graph.input("x", f32, {2, 6, 4, 3, 3}),
+                             graph.variable("w", numbers({6, 6, 2, 1, 2}, -1, 1, 1))};
+    if (bias) layer.push_back(graph.variable("b", numbers({6}, -1, 1, 2)));
+    const auto made = graph.add("convolution", layer,
+                                {{"num_filter", 6}, {"kernel", {2, 1, 2}}, {"no_bias", !bias}});
+    graph.output("y", graph.add("batch_norm", {made, graph.variable("g", numbers({6}, 0.5, 2, 3)),
+                                               graph.variable("o", numbers({6}, -1, 1, 4))}));
+    const NamedTensors inputs{{"x", numbers({2, 6, 4, 3, 3}, -1, 1, 5)}};
+    CHECK(difference(run(graph, inputs, Optimize::full).at("y"),
+                     run(graph, inputs, Optimize::none).at("y")) < 1e-5);
+  }
+}
+
 TEST_CASE("a factor that the application changes is folded again") {
   RewritingHost with;
   auto graph = graph_of(with.host, {"", {2, 4, 8, 8}, {3, 3}, true, {{"mul", {1, filters, 1, 1}}}});
