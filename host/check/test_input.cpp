@@ -9,6 +9,7 @@
 
 #include "check/check.hpp"
 #include "check/samples/sample_search.hpp"
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -120,6 +121,7 @@ Tensor complex_in(const Tensor& tensor, DType dtype) {
 }
 
 std::vector<double> real_parts(const Tensor& tensor) {
+  if (low_bit.has(tensor.dtype())) return real_parts(decoded(tensor));
   std::vector<double> numbers;
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     for (const auto value : tensor.values<T>()) {
@@ -136,6 +138,10 @@ std::vector<double> real_parts(const Tensor& tensor) {
 
 Tensor elements_in(const std::vector<double>& numbers, DType dtype, const Shape& shape) {
   auto tensor = Tensor::empty(dtype, shape);
+  if (low_bit.has(dtype)) {
+    encode_elements(elements_in(numbers, f32, shape), tensor);
+    return tensor;
+  }
   visit<every_type>(dtype, [&]<class T>() {
     auto* element = tensor.values<T>().data();
     for (const double number : numbers) *element++ = as_element<T>(number);

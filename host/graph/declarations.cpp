@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "io/utf8.hpp"
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -24,6 +25,7 @@ bool is_device_name(std::string_view device) {
 }
 
 bool represents(DType dtype, double value) {
+  if (low_bit.has(dtype)) return fits_low_bit(dtype, value);
   return dtype == DType::boolean ||
          visit<every_type>(dtype, [&]<class T>() { return fits<T>(value); });
 }

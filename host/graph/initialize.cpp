@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "graph/inference/operator_inference.hpp"
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/tracked_tensor.hpp"
 
@@ -106,10 +107,13 @@ Tensor first_values(const tenon_type& type, const Init& init, std::string_view n
     }
   };
   auto tensor = empty_tensor(type, name);
+  const auto dtype = tensor.dtype();
+  if (low_bit.has(dtype)) tensor = Tensor::empty(decoded_dtype(dtype), tensor.shape());
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto elements = tensor.values<T>();
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = as<T>(draw(i), name);
   });
+  if (low_bit.has(dtype)) return encoded(tensor, dtype);
   return cast_storage(tensor, static_cast<Storage>(type.storage));
 }
 

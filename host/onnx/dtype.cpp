@@ -41,8 +41,7 @@ constexpr auto types = types_with_dtypes();
 
 constexpr bool sizes_agree() {
   for (const auto& type : types)
-    if (type.dtype != unknown_dtype && type.bits != 8 * static_cast<int>(size_of(type.dtype)))
-      return false;
+    if (type.dtype != unknown_dtype && type.bits != bits_of(type.dtype)) return false;
   return true;
 }
 static_assert(sizes_agree(),

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <limits>
 #include <tenon/visit.hpp>
+#include <vector>
 
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
+#include "onnx/packed.hpp"
 #include "onnx/wire.hpp"
 #include "tensor/element_count.hpp"
 #include "tensor/tensor_impl.hpp"
@@ -23,7 +25,8 @@ struct TensorReader::SourceTensor {
   std::string_view name;
   DType dtype = unknown_dtype;
   Shape shape{};
-  std::size_t size = 0;  // in bytes
+  std::size_t size = 0;    // in bytes
+  std::size_t stored = 0;  // in bytes in the file: less than `size` if it packs elements
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
@@ -42,6 +45,7 @@ struct TensorReader::SourceTensor {
     shape = Shape(tensor.dims.data(), static_cast<int>(tensor.dims.size()));
     // the model's reader has checked that this does not overflow
     size = static_cast<std::size_t>(byte_count(dtype, shape).value());
+    stored = static_cast<std::size_t>(element_type(tensor.dtype)->raw_bytes(shape.size()));
   }
 };
 
@@ -93,6 +97,11 @@ Tensor TensorReader::empty(const SourceTensor& source) {
 // Bools are copied, because bytes other than 0 and 1 must not become bools.
 Tensor TensorReader::at(const SourceTensor& source, std::byte* bytes,
                         const std::shared_ptr<const void>& owner, bool lent) {
+  if (source.stored != source.size) {
+    auto unpacked = empty(source);
+    unpack({bytes, source.stored}, unpacked);
+    return unpacked;
+  }
   const bool aligned = is_aligned(bytes, source.dtype);
   if (aligned && lent && source.dtype != boolean && source.size != 0)
     return TrackedTensor::exclusive(Tensor::borrow(bytes, source.dtype, source.shape, {}, owner));
@@ -106,7 +115,35 @@ Tensor TensorReader::at(const SourceTensor& source, std::byte* bytes,
   return tensor;
 }
 
+// Each number is a byte of raw data.
+Tensor TensorReader::typed_bytes(const SourceTensor& source) {
+  auto tensor = empty(source);
+  std::vector<std::byte> bytes(source.stored);
+  std::size_t found = 0;
+  const WireFile file{model_.path, model_.bytes.data()};
+  Wire wire(file, source.tensor.bytes, "a tensor");
+  while (wire.next()) {
+    if (wire.field() != static_cast<std::uint32_t>(TypedField::int32_data)) continue;
+    wire.integers("data", [&](std::uint64_t number) {
+      if (found == bytes.size())
+        source.refuse("has more than the {} numbers that its dimensions need", bytes.size());
+      if (number > 255)
+        source.refuse("has {} as number {}, which is out of range for a byte of {}",
+                      static_cast<std::int64_t>(number), found, name_of(source.dtype));
+      bytes[found++] = static_cast<std::byte>(number);
+    });
+  }
+  if (found != bytes.size())
+    source.refuse("has {} numbers, but its dimensions need {}", found, bytes.size());
+  if (source.stored != source.size)
+    unpack(bytes, tensor);
+  else if (source.size != 0)
+    std::memcpy(tensor.data(), bytes.data(), source.size);
+  return tensor;
+}
+
 Tensor TensorReader::typed(const SourceTensor& source) {
+  if (low_bit.has(source.dtype)) return typed_bytes(source);
   auto tensor = empty(source);
   const auto& type = *element_type(source.tensor.dtype);
   const auto count =
@@ -146,11 +183,11 @@ Tensor TensorReader::external(const SourceTensor& source) {
   auto& file = files_.open(range.location, added);
   const auto bytes = file.memory->bytes();
   if (added) model_.arena->budget().add(bytes.size());
-  if (range.offset > bytes.size() || source.size > bytes.size() - range.offset)
-    source.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", source.size,
+  if (range.offset > bytes.size() || source.stored > bytes.size() - range.offset)
+    source.refuse("has {} bytes at offset {} of '{}', which has only {} bytes", source.stored,
                   range.offset, shown(range.location), bytes.size());
   return at(source, file.memory->data() + range.offset, file.memory,
-            file.lend(range.offset, source.size));
+            file.lend(range.offset, source.stored));
 }
 
 Tensor TensorReader::read(const proto::Tensor& tensor, std::string_view name) {
@@ -176,6 +213,8 @@ Tensor TensorReader::read(const proto::SparseTensor& sparse, std::string_view na
   if (sparse.dims.size() != 2)
     source.refuse("is sparse and has {} dimensions; only sparse matrices are supported",
                   sparse.dims.size());
+  if (low_bit.has(source.dtype))
+    source.refuse("is sparse and {}, a dtype of dense tensors only", name_of(source.dtype));
   const auto rows = sparse.dims[0], columns = sparse.dims[1];
   const auto values = read(*sparse.values, source.name);
   const auto stored = values.size();

@@ -18,9 +18,8 @@ class TensorReader {
       : model_(model), files_(model.path, trust_links) {}
 
   /// Throws Failure (file) naming the tensor for element types that Tenon does not support
-  /// (strings, 8-bit floats, 4-bit and 2-bit types), more than 8 dimensions, numbers out of range
-  /// for the element type, and files that may not be read. `name` is used in messages if the tensor
-  /// has no name.
+  /// (strings and 6-bit floats), more than 8 dimensions, numbers out of range for the element type,
+  /// and files that may not be read. `name` is used in messages if the tensor has no name.
   Tensor read(const proto::Tensor& tensor, std::string_view name = {});
   /// Returns a csr matrix; sparse tensors of other ranks are rejected.
   Tensor read(const proto::SparseTensor& tensor, std::string_view name = {});
@@ -28,6 +27,7 @@ class TensorReader {
  private:
   struct SourceTensor;
   Tensor typed(const SourceTensor& source);
+  Tensor typed_bytes(const SourceTensor& source);
   Tensor external(const SourceTensor& source);
   Tensor at(const SourceTensor& source, std::byte* bytes, const std::shared_ptr<const void>& owner,
             bool lent);

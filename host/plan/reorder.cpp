@@ -14,7 +14,7 @@ namespace {
 struct Reorder : Operator {
   static constexpr void describe(auto& op) {
     op.doc("the same elements in another layout");
-    op.types(every_type);
+    op.types(storable);
     op.input("data", "[N, C, ...]");
     op.output("output", "the same shape");
     op.takes_strides();

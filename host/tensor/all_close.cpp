@@ -8,6 +8,7 @@
 #include <tenon/visit.hpp>
 
 #include "tensor/dtype_traits.hpp"
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -112,10 +113,10 @@ Comparison all_close(const Tensor& found, const Tensor& expected, const CloseOpt
                               to_string(expected.shape()));
     return result;
   }
-  const auto left = plain(found), right = plain(expected);
+  const auto left = decoded(plain(found)), right = decoded(plain(expected));
   const double rtol =
       options.rtol < 0 ? traits_of(found.dtype()).tolerance.all_close : options.rtol;
-  return visit<every_type>(found.dtype(), [&]<class T>() {
+  return visit<every_type>(left.dtype(), [&]<class T>() {
     return compared<T>(std::span<const T>(left.values<T>()), std::span<const T>(right.values<T>()),
                        found.shape(), options, rtol);
   });

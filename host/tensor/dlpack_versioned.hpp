@@ -23,5 +23,7 @@ namespace tenon {
 
 constexpr std::uint32_t dlpack_major = 1;
 constexpr std::uint64_t dlpack_read_only = 1, dlpack_is_copied = 2;  // flags
+/// Elements of less than 8 bits take a byte each. Since DLPack 1.1.
+constexpr std::uint64_t dlpack_padded = 4;
 
 }  // namespace tenon

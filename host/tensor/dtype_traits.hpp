@@ -30,6 +30,12 @@ enum class DlpackCode : std::uint8_t {
   bfloat = 4,
   complex = 5,
   boolean = 6,
+  float8_e4m3fn = 10,
+  float8_e4m3fnuz = 11,
+  float8_e5m2 = 12,
+  float8_e5m2fnuz = 13,
+  float8_e8m0fnu = 14,
+  float4_e2m1fn = 17,
 };
 
 /// A dtype of the Open Inference Protocol, or bfloat16, which Triton adds.
@@ -64,6 +70,16 @@ inline constexpr DTypeTraits dtype_traits_table[] = {
     {u64, DlpackCode::unsigned_integer, 13, {5, "UINT64"}, exact_tolerance},
     {c64, DlpackCode::complex, 14, not_served, f32_tolerance},
     {c128, DlpackCode::complex, 15, not_served, c128_tolerance},
+    {f8e4m3fn, DlpackCode::float8_e4m3fn, 17, not_served, exact_tolerance},
+    {f8e4m3fnuz, DlpackCode::float8_e4m3fnuz, 18, not_served, exact_tolerance},
+    {f8e5m2, DlpackCode::float8_e5m2, 19, not_served, exact_tolerance},
+    {f8e5m2fnuz, DlpackCode::float8_e5m2fnuz, 20, not_served, exact_tolerance},
+    {f8e8m0fnu, DlpackCode::float8_e8m0fnu, 24, not_served, exact_tolerance},
+    {f4e2m1fn, DlpackCode::float4_e2m1fn, 23, not_served, exact_tolerance},
+    {i4, DlpackCode::signed_integer, 22, not_served, exact_tolerance},
+    {u4, DlpackCode::unsigned_integer, 21, not_served, exact_tolerance},
+    {i2, DlpackCode::signed_integer, 26, not_served, exact_tolerance},
+    {u2, DlpackCode::unsigned_integer, 25, not_served, exact_tolerance},
 };
 
 inline constexpr DTypeTraits unknown_dtype_traits{unknown_dtype, {}, 0, not_served, {}};
@@ -80,7 +96,7 @@ struct DlpackType {
 /// 0 bits for unknown_dtype.
 constexpr DlpackType dlpack_type(DType dtype) {
   return {static_cast<std::uint8_t>(traits_of(dtype).dlpack),
-          static_cast<std::uint8_t>(8 * size_of(dtype))};
+          static_cast<std::uint8_t>(bits_of(dtype))};
 }
 
 namespace dtype_traits {
@@ -103,7 +119,7 @@ constexpr bool in_order() {
 
 constexpr bool has_tolerances() {
   for (const auto& row : dtype_traits_table) {
-    const bool compared = !any_integer.has(row.dtype) && row.dtype != boolean;
+    const bool compared = (floating + any_complex).has(row.dtype);
     const auto& t = row.tolerance;
     if (t.summation <= 0 || t.widest_dtype <= 0 ||
         (compared && (t.all_close <= 0 || t.devices <= 0 || t.sum <= 0)))
@@ -114,7 +130,7 @@ constexpr bool has_tolerances() {
 
 static_assert(std::size(dtype_traits_table) == dtype_count, "a row for each dtype");
 static_assert(in_order(), "the rows have the order of TENON_DTYPES");
-static_assert(has_tolerances(), "inexact dtypes have tolerances");
+static_assert(has_tolerances(), "dtypes with inexact arithmetic have tolerances");
 static_assert(each_once([](const DTypeTraits& row) {
                 const auto [code, bits] = dlpack_type(row.dtype);
                 return code * 256 + bits;
@@ -125,7 +141,9 @@ static_assert(each_once([](const DTypeTraits& row) { return row.onnx; }),
 static_assert(each_once([](const DTypeTraits& row) { return row.served.number; }),
               "Triton's numbers identify dtypes");
 static_assert(each_once([](const DTypeTraits& row) {
-                return numpy_letter(row.dtype) * 256 + static_cast<int>(size_of(row.dtype));
+                return low_bit.has(row.dtype)
+                           ? 0
+                           : numpy_letter(row.dtype) * 256 + static_cast<int>(size_of(row.dtype));
               }),
               "a letter and a size identify dtypes in .npy files; see npy_dtype_from()");
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -69,6 +70,8 @@ std::optional<Tensor> exact_cast(const Tensor& tensor, DType dtype) {
 
 bool widens(DType from, DType to) {
   if (from == to) return true;
+  if (low_bit.has(from)) return !low_bit.has(to) && widens(decoded_dtype(from), to);
+  if (low_bit.has(to)) return false;
   return visit<every_type>(from, [&]<class From>() {
     return visit<every_type>(to, [&]<class To>() {
       if constexpr (is_complex<From>) return is_complex<To> && sizeof(From) < sizeof(To);
@@ -100,6 +103,7 @@ Tensor widened(const Tensor& tensor, DType to) {
   if (tensor.storage() == Storage::row_sparse)
     return Tensor::row_sparse(widened(tensor.stored_values(), to), tensor.row_ids(),
                               tensor.shape());
+  if (low_bit.has(tensor.dtype())) return widened(decoded(tensor), to);
   const auto here = tensor.to("cpu").make_contiguous();
   auto wide = Tensor::empty(to, tensor.shape());
   visit<every_type>(tensor.dtype(), [&]<class From>() {

@@ -6,6 +6,7 @@
 #include <tenon/random.hpp>
 #include <tenon/visit.hpp>
 
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -18,6 +19,13 @@ namespace {
 struct Interval {
   double low, high;
 };
+
+/// The default interval of low-bit dtypes: at most the largest number.
+Interval low_bit_interval(DType dtype) {
+  if (dtype == f8e8m0fnu) return {0.0625, 16};
+  if (low_bit_floats.has(dtype)) return {-1, 1};
+  return {0, std::min(10.0, 1.0 + low_bit_format(dtype).max)};
+}
 
 Interval interval_of(DType dtype, const RandomOptions& options) {
   const bool real = floating.has(dtype) || any_complex.has(dtype);
@@ -82,6 +90,13 @@ Tensor random_elements(DType dtype, const Shape& shape, const RandomOptions& opt
 }
 
 Tensor random_dense(DType dtype, const Shape& shape, const RandomOptions& options) {
+  if (low_bit.has(dtype)) {
+    auto numbers = options;
+    const auto usual = low_bit_interval(dtype);
+    numbers.low = options.low.value_or(usual.low);
+    numbers.high = options.high.value_or(usual.high);
+    return encoded(random_dense(decoded_dtype(dtype), shape, numbers), dtype);
+  }
   auto elements = random_elements(dtype, shape, options);
   if (options.density == 1) return elements;
   auto tensor = Tensor::zeros(dtype, shape);

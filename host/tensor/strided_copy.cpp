@@ -120,7 +120,7 @@ void copy(Axes axes, const std::byte* from, std::byte* to) {
 void copy_to_contiguous(const tenon_dense& from, std::byte* to) {
   if (std::find(from.shape, from.shape + from.ndim, 0) != from.shape + from.ndim) return;
   const std::byte* const data = static_cast<const std::byte*>(from.data) + from.byte_offset;
-  const std::int64_t element = from.type_bits / 8;
+  const std::int64_t element = (from.type_bits + 7) / 8;  // a byte for 4 and 2 bits, too
   const Axes axes = simplified(from, element);
   switch (element) {
     case 1:

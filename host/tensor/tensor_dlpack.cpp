@@ -94,7 +94,7 @@ struct Elements {
   void* data;
 };
 
-Elements elements_of(const DLTensor& dense) {
+Elements elements_of(const DLTensor& dense, std::uint64_t flags) {
   Device& device = device_from(dense.device);
   const std::optional<DType> dtype = dtype_from(dense.dtype);
   if (!dtype) {
@@ -103,6 +103,11 @@ Elements elements_of(const DLTensor& dense) {
                               static_cast<int>(dense.dtype.bits), " bits and ",
                               static_cast<int>(dense.dtype.lanes), " lanes"));
   }
+  if (bits_of(*dtype) < 8 && (flags & dlpack_padded) == 0)
+    throw import_failure(
+        join("its elements, ", *dtype, ", are packed into bytes, but Tenon's take a byte each"),
+        "pass an array of ml_dtypes, or one that sets DLPack 1.1's flag for padded "
+        "elements");
   if (dense.ndim < 0 || dense.ndim > max_rank)
     throw import_failure(join("it has ", dense.ndim, " dimensions, but at most 8 are supported"));
   if (dense.shape == nullptr && dense.ndim != 0) throw import_failure("it has no shape");
@@ -123,21 +128,27 @@ DLManagedTensor* Tensor::to_dlpack() const {
   if (read_only())
     throw Failure(FailureKind::usage, "this tensor is read-only, which DLPack 0.x cannot express",
                   "use to_dlpack_versioned(), or clone() for a writable copy");
+  if (bits_of(dtype()) < 8)
+    throw Failure(FailureKind::usage,
+                  join("this tensor is ", dtype(),
+                       ", one element per byte, which DLPack before 1.1 cannot express"),
+                  "use to_dlpack_versioned()");
   return export_managed<DLManagedTensor>(*this, impl_->strides);
 }
 
 DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
   require_dense();
   auto* const managed = export_managed<DLManagedTensorVersioned>(*this, impl_->strides);
-  managed->version = {dlpack_major, 0};
-  managed->flags = read_only() ? dlpack_read_only : 0;
+  const bool padded = bits_of(dtype()) < 8;
+  managed->version = {dlpack_major, padded ? 1U : 0U};
+  managed->flags = (read_only() ? dlpack_read_only : 0) | (padded ? dlpack_padded : 0);
   return managed;
 }
 
 // Both set `managed` last, so after a failure the tensor still belongs to the caller.
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   if (managed == nullptr) throw import_failure("it is a null pointer");
-  const Elements elements = elements_of(managed->dl_tensor);
+  const Elements elements = elements_of(managed->dl_tensor, 0);
   const auto imported = std::make_shared<Imported<DLManagedTensor>>();
   Tensor result = borrow_on(elements.device, elements.data, elements.dtype, elements.shape,
                             elements.strides, imported);
@@ -150,7 +161,7 @@ Tensor Tensor::from_dlpack(DLManagedTensorVersioned* managed) {
   if (managed->version.major != dlpack_major)
     throw import_failure(join("it is of DLPack ", managed->version.major, ".",
                               managed->version.minor, ", but only 1.x is supported"));
-  const Elements elements = elements_of(managed->dl_tensor);
+  const Elements elements = elements_of(managed->dl_tensor, managed->flags);
   const auto imported = std::make_shared<Imported<DLManagedTensorVersioned>>();
   Tensor result = borrow_on(elements.device, elements.data, elements.dtype, elements.shape,
                             elements.strides, imported);

@@ -7,6 +7,7 @@
 #include <tenon/visit.hpp>
 
 #include "io/counted.hpp"
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 #include "tensor/sparse/rows.hpp"
 
@@ -24,7 +25,23 @@ T element_of(double value) {
 }
 
 template <class ValueAt>
+Tensor filled_low_bits(DType dtype, const Shape& shape, ValueAt value_at) {
+  auto tensor = Tensor::empty(dtype, shape);
+  const auto& format = low_bit_format(dtype);
+  auto* const codes = static_cast<std::uint8_t*>(tensor.data());
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = value_at(static_cast<std::size_t>(i));
+    if (!fits_low_bit(dtype, value) || (format.is_integer() && value != std::trunc(value)))
+      throw Failure(FailureKind::usage,
+                    fmt::format("{} does not fit into {}", value, name_of(dtype)));
+    codes[i] = format.encode(halves::odd_float(value), false);  // infinities stay
+  }
+  return tensor;
+}
+
+template <class ValueAt>
 Tensor filled(DType dtype, const Shape& shape, ValueAt value_at) {
+  if (low_bit.has(dtype)) return filled_low_bits(dtype, shape, value_at);
   auto tensor = Tensor::empty(dtype, shape);
   visit<every_type>(dtype, [&]<class T>() {
     auto elements = tensor.values<T>();

@@ -8,6 +8,10 @@
 namespace tenon {
 
 static void append_element(std::string& text, DType dtype, const std::byte* at) {
+  if (low_bit.has(dtype)) {
+    text += join(low_bit_format(dtype).decode(std::to_integer<std::uint8_t>(*at)));
+    return;
+  }
   visit<every_type>(dtype, [&]<class T>() {
     const T value = *reinterpret_cast<const T*>(at);
     if constexpr (is_half<T>) {

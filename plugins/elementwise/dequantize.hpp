@@ -6,19 +6,20 @@ enum class DequantizedDType : std::int32_t { of_scale, f32, f16, bf16 };
 
 struct Dequantize : tenon::Operator {
   static constexpr tenon::Types results = {tenon::f32, tenon::f16, tenon::bf16};
-  static constexpr tenon::Types whole = {tenon::u8, tenon::i8, tenon::u16, tenon::i16, tenon::i32};
+  static constexpr tenon::Types whole = {tenon::u8, tenon::i8, tenon::u16, tenon::i16, tenon::i32},
+                                quantized = whole + quantization::low_bit_quantized;
   static constexpr tenon::Types eight_bits = {tenon::u8, tenon::i8};
   std::int64_t axis = 1, block_size = 0;
   DequantizedDType dtype = DequantizedDType::of_scale;
 
   static constexpr void describe(auto& op) {
     op.doc("(x - zero_point) * scale, computed in float32 and rounded to y's dtype once");
-    op.types(whole);
-    op.input("x", "quantized integers, any shape");
+    op.types(quantized);
+    op.input("x", "quantized numbers, any shape");
     op.input("scale",
              "[] or [1] (per tensor), [size of x along `axis`] (per axis), or x's shape with "
              "ceil(size / block_size) along `axis` (blocked)")
-        .types(results);
+        .types(quantization::scale_types);
     op.input("zero_point", "quantized value that represents 0; same shape as scale; default: 0")
         .optional();
     op.output("y", "same shape as x");
@@ -29,7 +30,8 @@ struct Dequantize : tenon::Operator {
              "number of elements along `axis` that share one scale; 0: not blocked, so scale has "
              "at most one dimension")
         .at_least(0);
-    op.param("dtype", &Dequantize::dtype, "dtype of y; of_scale: same as scale")
+    op.param("dtype", &Dequantize::dtype,
+             "dtype of y; of_scale: same as scale, which must then not be float8_e8m0fnu")
         .one_of({{"of_scale", DequantizedDType::of_scale},
                  {"float32", DequantizedDType::f32},
                  {"float16", DequantizedDType::f16},
@@ -37,6 +39,9 @@ struct Dequantize : tenon::Operator {
     op.example(
         {{"x", {2, 3}, tenon::u8}, {"scale", {3}, tenon::f32}, {"zero_point", {3}, tenon::u8}});
     op.example({{"x", {2, 5}, tenon::i8}, {"scale", {2, 3}, tenon::f32}}, {{"block_size", 2}});
+    op.example({{"x", {2, 3}, tenon::u4}, {"scale", {}, tenon::f32}});
+    op.example({{"x", {2, 4}, tenon::f8e4m3fn}, {"scale", {2, 2}, tenon::f8e8m0fnu}},
+               {{"block_size", 2}, {"dtype", "float32"}});
     op.onnx("", "DequantizeLinear")
         .since(10)
         .attribute("axis", "axis")
@@ -51,7 +56,12 @@ struct Dequantize : tenon::Operator {
   void infer(tenon::Infer& io) const {
     quantization::infer_zero_point(io);
     quantization::check(io, axis, block_size);
-    io.set_output(0, io.input("x").shape, result(io.input("scale").dtype));
+    const auto scale = io.input("scale").dtype;
+    if (result(scale) == tenon::f8e8m0fnu)
+      io.param_error("dtype",
+                     "is of_scale, but scale is float8_e8m0fnu: needs float32, float16 or "
+                     "bfloat16");
+    io.set_output(0, io.input("x").shape, result(scale));
     io.set_input(0, io.output(0).shape);
   }
 
@@ -69,10 +79,14 @@ struct Dequantize : tenon::Operator {
         float difference[quantization::block], factor[quantization::block];
         segments.each(
             begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at, bool own) {
-              tenon::visit<whole>(x.dtype, [&]<class X>() {
-                const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
-                subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
-              });
+              if (tenon::low_bit.has(x.dtype)) {
+                subtract_low_bits(x.dtype, from, first, zeros, at, own, count, difference);
+              } else {
+                tenon::visit<whole>(x.dtype, [&]<class X>() {
+                  const X* const zero = zeros ? static_cast<const X*>(zeros) + at : nullptr;
+                  subtract(static_cast<const X*>(from) + first, zero, own, count, difference);
+                });
+              }
               quantization::widen<results>(scale.dtype, scales, at, !own, count, factor);
               tenon::elementwise::for_each(
                   count, [=, d = difference, f = factor, to = y + first](std::int64_t i) {
@@ -112,6 +126,17 @@ struct Dequantize : tenon::Operator {
             });
       });
     });
+  }
+
+  static void subtract_low_bits(tenon::DType dtype, const void* x, std::int64_t first,
+                                const void* zeros, std::int64_t at, bool own, std::int64_t count,
+                                float* difference) {
+    const auto& format = tenon::low_bit_format(dtype);
+    quantization::decode(format, x, first, false, count, difference);
+    if (!zeros) return;
+    float zero[quantization::block];
+    quantization::decode(format, zeros, at, !own, count, zero);
+    for (std::int64_t i = 0; i < count; ++i) difference[i] -= zero[i];
   }
 
   /// Subtracts in 64-bit integers, which hold any difference exactly, before the conversion to

@@ -1,12 +1,18 @@
 // ONNX's numbering of dtypes.
 #pragma once
+#include <tenon/dtype.hpp>
 
 /// Names the values of parameter `dtype` for an ONNX form whose attribute is a TensorProto dtype
-/// number. The parameter must accept all dtypes.
-constexpr void name_onnx_dtypes(auto& form) {
-  constexpr const char* names[] = {
-      "",     "float32", "uint8",   "int8",   "uint16", "int16",     "int32",      "int64",   "",
-      "bool", "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
-  for (int number = 0; number < 17; ++number)
-    if (*names[number]) form.value("dtype", number, names[number]);
+/// number. The parameter must accept all dtypes; of the low-bit ones, those in `low_bit` are named.
+constexpr void name_onnx_dtypes(auto& form, tenon::Types low_bit) {
+  using namespace tenon;
+  constexpr DType dtypes[] = {
+      unknown_dtype, f32,    u8,         i8,  u16, i16,      i32,       i64,  unknown_dtype,
+      boolean,       f16,    f64,        u32, u64, c64,      c128,      bf16, f8e4m3fn,
+      f8e4m3fnuz,    f8e5m2, f8e5m2fnuz, u4,  i4,  f4e2m1fn, f8e8m0fnu, u2,   i2};
+  int number = 0;
+  for (const DType dtype : dtypes) {
+    if ((every_type + low_bit).has(dtype)) form.value("dtype", number, name_of(dtype));
+    ++number;
+  }
 }

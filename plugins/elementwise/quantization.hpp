@@ -117,9 +117,25 @@ void widen(const void* from, std::int64_t first, bool one, std::int64_t count, f
                                [=](std::int64_t i) { to[i] = static_cast<float>(values[i]); });
 }
 
+/// The low-bit dtypes of quantized numbers; float8_e8m0fnu is one of scales.
+inline constexpr tenon::Types low_bit_quantized = {
+    tenon::f8e4m3fn, tenon::f8e4m3fnuz, tenon::f8e5m2, tenon::f8e5m2fnuz, tenon::f4e2m1fn,
+    tenon::i4,       tenon::u4,         tenon::i2,     tenon::u2};
+inline constexpr tenon::Types scale_types = {tenon::f32, tenon::f16, tenon::bf16, tenon::f8e8m0fnu};
+
+inline void decode(const tenon::LowBitFormat& format, const void* from, std::int64_t first,
+                   bool one, std::int64_t count, float* to) {
+  const auto* codes = static_cast<const std::uint8_t*>(from) + first;
+  if (one) return void(std::fill_n(to, count, format.decode(*codes)));
+  for (std::int64_t i = 0; i < count; ++i) to[i] = format.decode(codes[i]);
+}
+
+/// For any of `types`, and low-bit dtypes.
 template <tenon::Types types>
 void widen(tenon::DType dtype, const void* from, std::int64_t first, bool one, std::int64_t count,
            float* to) {
+  if (tenon::low_bit.has(dtype))
+    return decode(tenon::low_bit_format(dtype), from, first, one, count, to);
   tenon::visit<types>(dtype, [&]<class T>() { widen<T>(from, first, one, count, to); });
 }
 
@@ -132,5 +148,9 @@ TENON_FN float quotient(float x, float scale) {
 inline const void* elements(const tenon::Call& call, int i) {
   const auto& dense = call.raw().inputs[i]->dense;
   return static_cast<const char*>(dense.data) + dense.byte_offset;
+}
+inline void* output(const tenon::Call& call) {
+  const auto& dense = call.raw().outputs[0]->dense;
+  return static_cast<char*>(dense.data) + dense.byte_offset;
 }
 }  // namespace quantization

@@ -61,13 +61,18 @@ struct IsSet {
 
 }  // namespace
 
+/// Low-bit dtypes run on the CPU only.
 struct QuantizeCuda : Quantize {
   static constexpr bool capturable = true;
+  bool supports(const tenon::Infer& types) const {
+    const auto y = types.has_input(2) ? types.input(2).dtype : dtype;
+    return whole_types.has(y) && float_types.has(types.input(1).dtype);
+  }
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);
     if (x.shape.size() == 0) return;
-    tenon::visit<quantized_types>(call.output_type(0).dtype, [&]<class Y>() {
+    tenon::visit<whole_types>(call.output_type(0).dtype, [&]<class Y>() {
       tenon::gpu::for_each(call, x.shape.size(),
                            QuantizeEach<Y>{{x.shape, scale.shape, axis, block_size},
                                            Numbers::of(call, 0),
@@ -82,6 +87,9 @@ TENON_KERNEL(quantize, cuda, QuantizeCuda)
 
 struct DequantizeCuda : Dequantize {
   static constexpr bool capturable = true;
+  bool supports(const tenon::Infer& types) const {
+    return whole.has(types.input(0).dtype) && results.has(types.input(1).dtype);
+  }
 
   void forward(const tenon::Call& call) const {
     const auto x = call.input_type(0), scale = call.input_type(1);

@@ -156,7 +156,7 @@ TEST_CASE("broken types") {
        [](auto& m) { m.types[0]->dims.resize(9); }},
       {"type 0 has 2 dimensions, but declares an unknown rank",
        [](auto& m) { m.types[0]->unranked = true; }},
-      {"type 0: unknown dtype 15", [](auto& m) { m.types[0]->dtype = format::DType(15); }},
+      {"type 0: unknown dtype 25", [](auto& m) { m.types[0]->dtype = format::DType(25); }},
       {"type 0: unknown storage 3", [](auto& m) { m.types[0]->storage = format::Storage(3); }},
       {"type 0 has a dimension below -1 (unknown)", [](auto& m) { m.types[0]->dims = {-2}; }},
       {"type 0, float32 [4611686018427387904, 1], has a byte count beyond 64 bits",

@@ -150,7 +150,9 @@ TEST_CASE("faults in a text, with positions") {
       {R"({"tenon": 1, "inputs": {"x": {"dtype": "float"}}})", 4,
        "graph.json:1:40: the dtype of input 'x' is 'float' but must be one of bool, uint8, int8, "
        "int32, int64, float16, bfloat16, float32, "
-       "float64, int16, uint16, uint32, uint64, complex64, complex128",
+       "float64, int16, uint16, uint32, uint64, complex64, complex128, float8_e4m3fn, "
+       "float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn, int4, uint4, "
+       "int2, uint2",
        ""},
       {R"({"tenon": 1, "inputs": {"x": {"shape": [2, -2]}}})", 4,
        "graph.json:1:44: a dimension is -2 but must be at least 0, or -1 if unknown", ""},

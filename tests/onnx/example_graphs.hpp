@@ -20,7 +20,7 @@ using tenon::Tensor;
 using Inputs = std::map<std::string, Tensor>;
 
 inline DType dtype_named(const std::string& name) {
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < tenon::dtype_count; ++i)
     if (tenon::name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
   return tenon::f32;
 }
@@ -28,7 +28,7 @@ inline DType dtype_named(const std::string& name) {
 /// The dtypes of a set; only float32 if the set is empty.
 inline std::vector<DType> dtypes_of(tenon::DTypeMask mask) {
   std::vector<DType> all;
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < tenon::dtype_count; ++i)
     if (mask != 0 && tenon::allows(mask, static_cast<DType>(i)))
       all.push_back(static_cast<DType>(i));
   return all.empty() ? std::vector{tenon::f32} : all;
@@ -77,6 +77,12 @@ inline std::vector<double> special_summands() {
 inline Tensor filled(DType dtype, const tenon::Shape& shape, const std::vector<double>& numbers,
                      std::size_t first = 0) {
   auto tensor = Tensor::empty(dtype, shape);
+  if (tenon::low_bit.has(dtype)) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      static_cast<std::uint8_t*>(tensor.data())[i] = tenon::low_bit_format(dtype).encode(
+          static_cast<float>(numbers[(first + static_cast<std::size_t>(i)) % numbers.size()]));
+    return tensor;
+  }
   tenon::visit<tenon::every_type>(dtype, [&]<class T>() {
     auto* to = static_cast<T*>(tensor.data());
     for (std::int64_t i = 0; i < tensor.size(); ++i) {

@@ -67,6 +67,16 @@ TEST_CASE("tensor data: raw data of every element type") {
       {14, raw<float>({1, 2, 3, -4}), "complex64 [2]  1+2j 3-4j"},
       {15, raw<double>({1, 2, 3, -4}), "complex128 [2]  1+2j 3-4j"},
       {16, "\x80\x3f\x00\xc0"s, "bfloat16 [2]  1 -2"},
+      {17, "\x38\xc0"s, "float8_e4m3fn [2]  1 -2"},
+      {18, "\x40\xc8"s, "float8_e4m3fnuz [2]  1 -2"},
+      {19, "\x3c\xc0"s, "float8_e5m2 [2]  1 -2"},
+      {20, "\x40\xc4"s, "float8_e5m2fnuz [2]  1 -2"},
+      {21, "\xf1"s, "uint4 [2]  1 15"},
+      {22, "\xf1"s, "int4 [2]  1 -1"},
+      {23, "\xc2"s, "float4_e2m1fn [2]  1 -2"},
+      {24, "\x7f\x80"s, "float8_e8m0fnu [2]  1 2"},
+      {25, "\x0d"s, "uint2 [2]  1 3"},
+      {26, "\x0d"s, "int2 [2]  1 -1"},
   };
   for (const auto& one : cases)
     CHECK(text_of(tensor("w", one.dtype, {2}, raw_data(one.bytes))) == one.text);
@@ -95,6 +105,12 @@ TEST_CASE("tensor data: typed data of every element type") {
       {14, packed<float>(4, {1, 2, 3, -4}), "complex64 [2]  1+2j 3-4j"},
       {15, packed<double>(10, {1, 2, 3, -4}), "complex128 [2]  1+2j 3-4j"},
       {16, packed(5, I32{0x3f80, 0xc000}), "bfloat16 [2]  1 -2"},
+      {17, packed(5, I32{0x38, 0xc0}), "float8_e4m3fn [2]  1 -2"},
+      {21, packed(5, I32{0xf1}), "uint4 [2]  1 15"},
+      {22, packed(5, I32{0xf1}), "int4 [2]  1 -1"},
+      {23, packed(5, I32{0xc2}), "float4_e2m1fn [2]  1 -2"},
+      {24, packed(5, I32{0x7f, 0x80}), "float8_e8m0fnu [2]  1 2"},
+      {26, packed(5, I32{0x0d}), "int2 [2]  1 -1"},
   };
   for (const auto& one : cases) CHECK(text_of(tensor("w", one.dtype, {2}, one.field)) == one.text);
   // In several chunks, packed and unpacked.
@@ -108,6 +124,15 @@ TEST_CASE("tensor data: typed data of every element type") {
   CHECK(text_of(tensor("w", 1, {0}, raw_data(""))) == "float32 [0]");
 }
 
+TEST_CASE("tensor data: the last byte of packed elements may be used in part") {
+  using namespace std::string_literals;
+  CHECK(text_of(tensor("w", 22, {3}, raw_data("\x21\xf7"s))) == "int4 [3]  1 2 7");
+  CHECK(text_of(tensor("w", 25, {5}, raw_data("\xe4\xfe"s))) == "uint2 [5]  0 1 2 3 2");
+  CHECK(text_of(tensor("w", 21, {1, 3}, packed(5, std::vector<std::int32_t>{0x21, 3}))) ==
+        "uint4 [1, 3]  1 2 3");
+  CHECK(text_of(tensor("w", 26, {0}, raw_data(""))) == "int2 [0]");
+}
+
 TEST_CASE("tensor data: unsupported tensors are rejected") {
   using I32 = std::vector<std::int32_t>;
   struct Case {
@@ -117,11 +142,14 @@ TEST_CASE("tensor data: unsupported tensors are rejected") {
   const Case cases[] = {
       {tensor("w", 8, {1}, strings),
        "tensor 'w' has elements of type string, which Tenon does not support"},
-      {tensor("w", 17, {1}, raw_data("a")), "elements of type float8e4m3fn, which"},
-      {tensor("w", 20, {1}, raw_data("a")), "elements of type float8e5m2fnuz, which"},
-      {tensor("w", 21, {2}, raw_data("a")), "elements of type uint4, which"},
-      {tensor("w", 23, {2}, raw_data("a")), "elements of type float4e2m1, which"},
-      {tensor("w", 26, {4}, raw_data("a")), "elements of type int2, which"},
+      {tensor("w", 17, {1}, packed(5, I32{256})),
+       "tensor 'w' has 256 as number 0, which is out of range for a byte of float8_e4m3fn"},
+      {tensor("w", 21, {3}, packed(5, I32{1, -1})),
+       "tensor 'w' has -1 as number 1, which is out of range for a byte of uint4"},
+      {tensor("w", 22, {3}, packed(5, I32{1})),
+       "tensor 'w' has 1 numbers, but its dimensions need 2"},
+      {tensor("w", 26, {4}, packed(5, I32{1, 2})),
+       "tensor 'w' has more than the 1 numbers that its dimensions need"},
       {tensor("w", 27, {4}, raw_data("abc")), "elements of type float6e2m3, which"},
       {tensor("w", 2, {1, 1, 1, 1, 1, 1, 1, 1, 1}, raw_data("a")),
        "tensor 'w' has 9 dimensions; at most 8 are supported"},

@@ -27,6 +27,16 @@ CODES = {
     "double": "f64",
     "complex64": "c64",
     "complex128": "c128",
+    "float8e4m3fn": "f8e4m3fn",
+    "float8e4m3fnuz": "f8e4m3fnuz",
+    "float8e5m2": "f8e5m2",
+    "float8e5m2fnuz": "f8e5m2fnuz",
+    "float8e8m0": "f8e8m0fnu",
+    "float4e2m1": "f4e2m1fn",
+    "uint4": "u4",
+    "int4": "i4",
+    "uint2": "u2",
+    "int2": "i2",
 }
 NO_TENSORS = {  # operators on sequences, optional values and strings
     "ConcatFromSequence",

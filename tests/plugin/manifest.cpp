@@ -141,7 +141,9 @@ TEST_CASE("manifest: reports a single fault with its path") {
        [](Json& m) { m["aliases"][0] = "scale_up"; }},
       {"types is empty", [](Json& m) { m["types"] = Json::array(); }},
       {"types[1] is 'float33' but must be one of bool, uint8, int8, int32, int64, float16, "
-       "bfloat16, float32, float64, int16, uint16, uint32, uint64, complex64, complex128",
+       "bfloat16, float32, float64, int16, uint16, uint32, uint64, complex64, complex128, "
+       "float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, "
+       "float4_e2m1fn, int4, uint4, int2, uint2",
        [](Json& m) { m["types"][1] = "float33"; }},
       {"inputs[1].types[0] is 'double'", [](Json& m) { m["inputs"][1]["types"][0] = "double"; }},
       {"inputs[0].optional is an integer but must be true or false",

@@ -51,28 +51,33 @@ def test_arguments_have_the_types_that_the_core_takes() -> None:
 def test_dtypes_are_those_of_numpy_and_bfloat16() -> None:
     facts = {name: (kind, size) for name, _, kind, size, *_ in _core.dtypes}
     assert facts.pop("bfloat16") == ("f", 2)
+    low_bit = [name for name, (kind, _) in facts.items() if kind == "V"]
+    assert [facts.pop(name)[1] for name in low_bit] == [1] * 10
     assert facts == {name: (np.dtype(name).kind, np.dtype(name).itemsize) for name in facts}
     assert len(facts) == 14
 
 
 def test_every_dtype_is_known_in_python() -> None:
     for name, _, kind, size, in_numpy, _ in _core.dtypes:
-        assert in_numpy == (name != "bfloat16")  # those that numpy lacks need ml_dtypes
+        assert in_numpy == (name != "bfloat16" and kind != "V")  # the others need ml_dtypes
         made = tenon.tensor([1, 0], dtype=name)
         assert (made.dtype_name, made.nbytes) == (name, 2 * size)
         if in_numpy:
             assert made.dtype == np.dtype(name)
             assert made.numpy().tolist() == [1, 0]
         else:
-            assert tenon.tensor(made, dtype="float32").numpy().tolist() == [1, 0]
-            assert kind == "f"
+            zero = 2**-127 if name == "float8_e8m0fnu" else 0  # it has none
+            assert tenon.tensor(made, dtype="float32").numpy().tolist() == [1, zero]
+            assert (kind == "f") == (name == "bfloat16")
 
 
-def test_dtypes_of_0_2_need_the_feature_dtypes() -> None:
+def test_dtypes_of_0_2_need_the_features_dtypes_and_low_bit() -> None:
     features = {name: feature for name, *_, feature in _core.dtypes if feature is not None}
+    low_bit = [name for name, _, kind, *_ in _core.dtypes if kind == "V"]
+    assert len(low_bit) == 10
     assert features == dict.fromkeys(
         ("int16", "uint16", "uint32", "uint64", "complex64", "complex128"), "dtypes"
-    )
+    ) | dict.fromkeys(low_bit, "low_bit")
 
 
 def test_place_is_the_old_name_of_index() -> None:

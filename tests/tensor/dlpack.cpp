@@ -170,9 +170,9 @@ TEST_CASE("DLPack import: refused tensors still belong to the producer") {
       {[](DLTensor& t) { t.device.device_type = kDLOpenCL; },
        "it is on a device of DLPack type 4, but only the CPU and CUDA are supported"},
       {[](DLTensor& t) {
-         t.dtype = {kDLInt, 4, 1};
+         t.dtype = {kDLInt, 3, 1};
        },
-       "Tenon has no dtype with type code 0, 4 bits and 1 lanes"},
+       "Tenon has no dtype with type code 0, 3 bits and 1 lanes"},
       {[](DLTensor& t) {
          t.dtype = {kDLComplex, 32, 1};
        },

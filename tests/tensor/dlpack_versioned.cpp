@@ -44,9 +44,13 @@ const struct {
   DType dtype;
   std::uint8_t code, bits;
 } kinds[] = {
-    {boolean, 6, 8}, {u8, 1, 8},   {u16, 1, 16}, {u32, 1, 32}, {u64, 1, 64},
-    {i8, 0, 8},      {i16, 0, 16}, {i32, 0, 32}, {i64, 0, 64}, {bf16, 4, 16},
-    {f16, 2, 16},    {f32, 2, 32}, {f64, 2, 64}, {c64, 5, 64}, {c128, 5, 128},
+    {boolean, 6, 8},     {u8, 1, 8},      {u16, 1, 16},        {u32, 1, 32},
+    {u64, 1, 64},        {i8, 0, 8},      {i16, 0, 16},        {i32, 0, 32},
+    {i64, 0, 64},        {bf16, 4, 16},   {f16, 2, 16},        {f32, 2, 32},
+    {f64, 2, 64},        {c64, 5, 64},    {c128, 5, 128},      {f8e4m3fn, 10, 8},
+    {f8e4m3fnuz, 11, 8}, {f8e5m2, 12, 8}, {f8e5m2fnuz, 13, 8}, {f8e8m0fnu, 14, 8},
+    {f4e2m1fn, 17, 4},   {i4, 0, 4},      {u4, 1, 4},          {i2, 0, 2},
+    {u2, 1, 2},
 };
 static_assert(std::size(kinds) == dtype_count);
 
@@ -63,8 +67,10 @@ TEST_CASE("DLPack 1.x export: keeps the elements alive and sets the read-only fl
                                           std::make_shared<Tensor>(tensor));
       auto* const managed = tensor.to_dlpack_versioned();
       tensor = {};
+      const bool padded = type.bits < 8;
       CHECK(managed->version.major == 1);
-      CHECK(managed->flags == (read_only ? 1 : 0));
+      CHECK(managed->version.minor == (padded ? 1 : 0));
+      CHECK(managed->flags == (read_only ? 1 : 0) + (padded ? 4 : 0));
       const DLTensor& dense = managed->dl_tensor;
       CHECK(dense.data == data);
       CHECK(dense.device.device_type == kDLCPU);
@@ -87,7 +93,7 @@ TEST_CASE(
     CAPTURE(name_of(type.dtype));
     for (const std::uint64_t flags : {0, 1, 2, 3}) {
       CAPTURE(flags);
-      Giver foreign(flags, {type.code, type.bits, 1});
+      Giver foreign(flags | (type.bits < 8 ? 4 : 0), {type.code, type.bits, 1});
       Tensor tensor = Tensor::from_dlpack(&foreign.managed), copy = tensor;
       CHECK(tensor.dtype() == type.dtype);
       CHECK(tensor.shape() == Shape{2, 3});
@@ -126,9 +132,9 @@ TEST_CASE("DLPack 1.x import: refused tensors still belong to the producer") {
        "it is of DLPack 2.1, but only 1.x is supported"},
       {[](auto& m) { m.dl_tensor.ndim = 9; }, "it has 9 dimensions, but at most 8 are supported"},
       {[](auto& m) {
-         m.dl_tensor.dtype = {10, 8, 1};
+         m.dl_tensor.dtype = {9, 8, 1};
        },
-       "Tenon has no dtype with type code 10, 8 bits and 1 lanes"},
+       "Tenon has no dtype with type code 9, 8 bits and 1 lanes"},
   };
   for (const auto& test : cases) {
     Giver foreign;
@@ -204,4 +210,22 @@ TEST_CASE("read-only tensors: a sparse one is read-only if its values are") {
   CHECK_FALSE(sparse.stored_values().read_only());
   CHECK_FALSE(sparse.clone().read_only());
   CHECK(Tensor::row_sparse(read_only(numbers), column, {2}).read_only());
+}
+
+TEST_CASE("DLPack: elements of 4 and 2 bits take a byte each, which DLPack 1.1 can say") {
+  for (const auto& type : kinds) {
+    if (type.bits >= 8) continue;
+    CAPTURE(name_of(type.dtype));
+    Giver foreign(0, {type.code, type.bits, 1});
+    CHECK(failure_of([&] {
+            Tensor::from_dlpack(&foreign.managed);
+          }).message.ends_with("are packed into bytes, but Tenon's take a byte each"));
+    CHECK(foreign.deleted == 0);
+    const auto tensor = Tensor::zeros(type.dtype, {2, 3});
+    CHECK(failure_of([&] {
+            tensor.to_dlpack();
+          }).message.ends_with("which DLPack before 1.1 cannot express"));
+    auto* const managed = tensor.to_dlpack_versioned();
+    CHECK(same_bits(Tensor::from_dlpack(managed), tensor));
+  }
 }

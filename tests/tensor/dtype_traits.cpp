@@ -19,14 +19,26 @@ using namespace tenon;
 namespace {
 
 // The codes that DLPack 0.6 and later has; a dtype with another code adds it here.
-constexpr std::uint8_t codes[] = {kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLComplex, 6};
-constexpr std::string_view code_names[] = {"int", "uint", "float", "bfloat", "complex", "bool"};
+constexpr std::uint8_t codes[] = {kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLComplex, 6,
+                                  10,     11,      12,       13,        14,         17};
+constexpr std::string_view code_names[] = {"int",
+                                           "uint",
+                                           "float",
+                                           "bfloat",
+                                           "complex",
+                                           "bool",
+                                           "float8_e4m3fn",
+                                           "float8_e4m3fnuz",
+                                           "float8_e5m2",
+                                           "float8_e5m2fnuz",
+                                           "float8_e8m0fnu",
+                                           "float4_e2m1fn"};
 
-// "uint8" for the letter of its code and its bits, "bool" without bits.
+// "uint8" for the letter of its code and its bits; "bool" and low-bit floats without bits.
 std::string dlpack_name(DlpackType type) {
   for (std::size_t i = 0; i < std::size(codes); ++i)
     if (codes[i] == type.code)
-      return std::string(code_names[i]) + (i == 5 ? "" : std::to_string(type.bits));
+      return std::string(code_names[i]) + (i >= 5 ? "" : std::to_string(type.bits));
   return "?";
 }
 
@@ -37,7 +49,7 @@ TEST_CASE("each dtype has a DLPack type of its name and size") {
     const auto type = dlpack_type(row.dtype);
     CAPTURE(name_of(row.dtype));
     CHECK(dlpack_name(type) == name_of(row.dtype));
-    CHECK(type.bits == 8 * size_of(row.dtype));
+    CHECK(type.bits == bits_of(row.dtype));
     const auto tensor = Tensor::empty(row.dtype, Shape{2});
     CHECK(tensor.abi().dense.type_code == type.code);
     CHECK(tensor.abi().dense.type_bits == type.bits);
@@ -47,10 +59,31 @@ TEST_CASE("each dtype has a DLPack type of its name and size") {
 
 TEST_CASE("each dtype is ONNX's element type of the same name, or none") {
   // TensorProto.DataType of onnx.proto
-  const std::map<std::string, int> numbers = {
-      {"float32", 1}, {"uint8", 2},   {"int8", 3},       {"uint16", 4},      {"int16", 5},
-      {"int32", 6},   {"int64", 7},   {"bool", 9},       {"float16", 10},    {"float64", 11},
-      {"uint32", 12}, {"uint64", 13}, {"complex64", 14}, {"complex128", 15}, {"bfloat16", 16}};
+  const std::map<std::string, int> numbers = {{"float32", 1},
+                                              {"uint8", 2},
+                                              {"int8", 3},
+                                              {"uint16", 4},
+                                              {"int16", 5},
+                                              {"int32", 6},
+                                              {"int64", 7},
+                                              {"bool", 9},
+                                              {"float16", 10},
+                                              {"float64", 11},
+                                              {"uint32", 12},
+                                              {"uint64", 13},
+                                              {"complex64", 14},
+                                              {"complex128", 15},
+                                              {"bfloat16", 16},
+                                              {"float8_e4m3fn", 17},
+                                              {"float8_e4m3fnuz", 18},
+                                              {"float8_e5m2", 19},
+                                              {"float8_e5m2fnuz", 20},
+                                              {"uint4", 21},
+                                              {"int4", 22},
+                                              {"float4_e2m1fn", 23},
+                                              {"float8_e8m0fnu", 24},
+                                              {"uint2", 25},
+                                              {"int2", 26}};
   for (const auto& row : dtype_traits_table) {
     CAPTURE(name_of(row.dtype));
     if (row.onnx == 0) continue;
@@ -61,16 +94,16 @@ TEST_CASE("each dtype is ONNX's element type of the same name, or none") {
     if (const auto known = numbers.find(name_of(row.dtype)); known != numbers.end())
       CHECK(known->second == row.onnx);
   }
-  CHECK(onnx::element_type(8)->dtype == unknown_dtype);   // texts
-  CHECK(onnx::element_type(17)->dtype == unknown_dtype);  // float8e4m3fn
-  CHECK(onnx::element_type_name(17) == "float8e4m3fn");
+  CHECK(onnx::element_type(8)->dtype == unknown_dtype);  // texts
+  CHECK(onnx::element_type(27)->dtype == unknown_dtype);
+  CHECK(onnx::element_type_name(27) == "float6e2m3");
 }
 
-TEST_CASE("clients of a server send each dtype under its name, except complex numbers") {
+TEST_CASE("clients of a server send each dtype under its name, except complex and low-bit ones") {
   for (const auto& row : dtype_traits_table) {
     CAPTURE(name_of(row.dtype));
     const auto* served = serve::served(row.dtype);
-    CHECK((served == nullptr) == any_complex.has(row.dtype));
+    CHECK((served == nullptr) == (any_complex + low_bit).has(row.dtype));
     if (served == nullptr) continue;
     CHECK(serve::datatype_of(served->number) == served->datatype);
     std::string name;  // INT8 is int8, FP16 is float16, BF16 is bfloat16
@@ -89,7 +122,7 @@ TEST_CASE("only inexact dtypes tolerate differences, and wider ones smaller diff
   for (const auto& row : dtype_traits_table) {
     CAPTURE(name_of(row.dtype));
     const auto& tolerance = row.tolerance;
-    const bool exact = row.dtype == boolean || any_integer.has(row.dtype);
+    const bool exact = !(floating + any_complex).has(row.dtype);
     CHECK((tolerance.all_close == 0) == exact);
     CHECK((tolerance.devices == 0) == exact);
     CHECK((tolerance.sum == 0) == exact);
@@ -115,7 +148,9 @@ TEST_CASE("dtypes newer than 0.1 have exactly one feature") {
     seen = seen + feature.types;
   }
   CHECK((seen.mask & any_type.mask) == 0);
-  CHECK(seen + any_type == every_type);
+  CHECK(seen + any_type == storable);
   CHECK(std::string(dtype_features[0].name) == "dtypes");  // files of 0.2 contain it
   CHECK(dtype_features[0].types == Types{i16, u16, u32, u64, c64, c128});
+  CHECK(std::string(dtype_features[1].name) == "low_bit");
+  CHECK(dtype_features[1].types == low_bit);
 }

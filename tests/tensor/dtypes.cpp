@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <tenon/complex.hpp>
 #include <tenon/host/cast_storage.hpp>
 #include <tenon/host/tensor.hpp>
@@ -101,4 +102,51 @@ TEST_CASE("complex128: strided views are copied completely, and storage casts ke
   CHECK(csr.stored() == 1);
   CHECK(same_bits(cast_storage(csr, Storage::dense), sparse));
   CHECK(cast_storage(sparse, Storage::row_sparse).stored() == 1);
+}
+
+TEST_CASE("low-bit dtypes: text, filled tensors, random numbers, comparisons") {
+  const auto eights = full(f8e4m3fn, {2}, -1.3);
+  CHECK(eights.to_string() == "float8_e4m3fn [2]  -1.25 -1.25");
+  CHECK(eights.bytes() == 2);
+  CHECK(full(i4, {1}, -8).to_string() == "int4 [1]  -8");
+  CHECK(full(f8e8m0fnu, {1}, 4).to_string() == "float8_e8m0fnu [1]  4");
+  const auto message = [](DType dtype, double value) {
+    return failure_of([&] { full(dtype, {1}, value); }).message;
+  };
+  CHECK(message(i4, 8) == "8 does not fit into int4");
+  CHECK(message(u2, 0.5) == "0.5 does not fit into uint2");
+  CHECK(message(f4e2m1fn, 6.5) == "6.5 does not fit into float4_e2m1fn");
+  CHECK(message(f8e4m3fn, 500) == "500 does not fit into float8_e4m3fn");
+  CHECK(message(f8e8m0fnu, 0) == "0 does not fit into float8_e8m0fnu");
+  CHECK(full(f8e5m2, {1}, std::numeric_limits<double>::infinity()).to_string().ends_with("inf"));
+  for (const auto dtype :
+       {f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0fnu, f4e2m1fn, i4, u4, i2, u2}) {
+    CAPTURE(name_of(dtype));
+    const auto drawn = random_tensor(dtype, {500});
+    CHECK(all_close(drawn, drawn.clone()));
+    CHECK_FALSE(all_close(drawn, random_tensor(dtype, {500}, {.seed = 1})));
+    CHECK_FALSE(drawn.to_string(500).find(' ') == std::string::npos);
+    check_says(failure_of([&] {
+                 cast_storage(full(dtype, {2, 2}, 1), Storage::csr);
+               }).message,
+               {name_of(dtype), "cannot become sparse"});
+    check_says(
+        failure_of([&] {
+          Tensor::row_sparse(full(dtype, {1, 2}, 1), Tensor::from<std::int64_t>({0}, {1}), {3, 2});
+        }).message,
+        {name_of(dtype), "a dtype of dense tensors only"});
+  }
+  CHECK(all_close(full(f8e5m2, {1}, 1), full(f8e5m2, {1}, 1.25)).text ==
+        "1 of 1 elements differs: at [0] 1 instead of 1.25, where 1e-08 is allowed");
+}
+
+TEST_CASE("low-bit dtypes: strided views are copied completely") {
+  const auto whole = random_tensor(i4, {3, 4});
+  const auto turned =
+      Tensor::borrow(whole.data(), i4, {4, 3}, std::vector<std::int64_t>{1, 4}, nullptr)
+          .make_contiguous();
+  const auto* from = static_cast<const std::uint8_t*>(whole.data());
+  const auto* to = static_cast<const std::uint8_t*>(turned.data());
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 4; ++j) CHECK(to[j * 3 + i] == from[i * 4 + j]);
 }

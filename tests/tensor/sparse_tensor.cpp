@@ -299,7 +299,7 @@ TEST_CASE("sparse tensors: every field of the ABI struct is validated") {
       {[](tenon_tensor& t) { t.dense.ndim = 9; },
        "this tenon_tensor has 9 dimensions, but at most 8 are supported"},
       {[](tenon_tensor& t) { t.dense.shape = nullptr; }, "this tenon_tensor has no shape"},
-      {[](tenon_tensor& t) { t.dtype = 15; }, "this tenon_tensor has unknown dtype 15"},
+      {[](tenon_tensor& t) { t.dtype = 25; }, "this tenon_tensor has unknown dtype 25"},
       {[](tenon_tensor& t) { t.storage = 3; }, "this tenon_tensor has unknown storage 3"},
       {[](tenon_tensor& t) { t.index_dtype = TENON_F32; },
        "this tenon_tensor has indices of dtype 7 but needs int32 or int64"},

@@ -16,7 +16,8 @@ TEST_CASE("tensor functions: filled tensors of every dtype") {
   for (unsigned i = 0; i < TENON_DTYPE_COUNT; ++i) {
     const auto dtype = static_cast<DType>(i);
     CAPTURE(name_of(dtype));
-    CHECK(same_bits(full(dtype, {2, 3}, 0), Tensor::zeros(dtype, {2, 3})));
+    if (dtype != f8e8m0fnu)  // has no zero
+      CHECK(same_bits(full(dtype, {2, 3}, 0), Tensor::zeros(dtype, {2, 3})));
     CHECK(ones(dtype, {2})
               .to_string()
               .ends_with(dtype == boolean         ? "true true"
@@ -170,6 +171,7 @@ TEST_CASE("tensor functions: random tensors of any dtype, storage and density") 
       const auto dtype = static_cast<DType>(i);
       CAPTURE(name_of(dtype));
       CAPTURE(static_cast<int>(storage));
+      if (low_bit.has(dtype) && (storage != Storage::dense || dtype == f8e8m0fnu)) continue;
       const auto tensor =
           random_tensor(dtype, {8, 5}, {.storage = storage, .density = 0.5, .seed = 7});
       CHECK(tensor.dtype() == dtype);

@@ -10,12 +10,18 @@
 #include "graph/initialize.hpp"
 #include "run/calls/operator_run.hpp"
 #include "tensor/dtype_traits.hpp"
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon::checks {
 namespace {
 
 // Integers, and quarters from -4 to 4.
 void fill_with_both_signs(const Tensor& tensor, std::uint64_t seed) {
+  if (low_bit.has(tensor.dtype())) {
+    const auto numbers = Tensor::empty(decoded_dtype(tensor.dtype()), tensor.shape());
+    fill_with_both_signs(numbers, seed);
+    return encode_elements(numbers, tensor);
+  }
   RandomBits generator(seed);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) {

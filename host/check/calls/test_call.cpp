@@ -15,6 +15,7 @@
 #include "check/test_input.hpp"
 #include "graph/composition.hpp"
 #include "graph/initialize.hpp"
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon::checks {
 namespace {
@@ -59,6 +60,11 @@ T special_number(RandomBits& generator) {
 }  // namespace
 
 void fill_with_numbers(const Tensor& tensor, std::uint64_t seed, int indices) {
+  if (low_bit.has(tensor.dtype())) {
+    const auto numbers = Tensor::empty(decoded_dtype(tensor.dtype()), tensor.shape());
+    fill_with_numbers(numbers, seed, indices);
+    return encode_elements(numbers, tensor);
+  }
   RandomBits generator(seed);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     for (auto& value : tensor.values<T>()) value = number<T>(generator, indices);
@@ -159,6 +165,7 @@ const char* describe_numbers(Magnitude numbers) {
 
 std::vector<double> doubles_of(const Tensor& tensor) {
   if (tensor.storage() != Storage::dense) return doubles_of(cast_storage(tensor, Storage::dense));
+  if (low_bit.has(tensor.dtype())) return doubles_of(decoded(tensor));
   std::vector<double> doubles;
   doubles.reserve(static_cast<std::size_t>(tensor.shape().size()));
   visit<every_type>(tensor.dtype(), [&]<class T>() {
@@ -264,6 +271,11 @@ void TestCall::run(Threads& threads, tenon_write write) {
 void fill_with_mixed_numbers(const Tensor& tensor, Magnitude magnitude, std::uint64_t seed) {
   const auto values = tensor.stored_values();
   if (magnitude == Magnitude::positive) return fill_with_numbers(values, seed);
+  if (low_bit.has(values.dtype())) {
+    const auto numbers = Tensor::empty(decoded_dtype(values.dtype()), values.shape());
+    fill_with_mixed_numbers(numbers, magnitude, seed);
+    return encode_elements(numbers, values);
+  }
   const float scale = magnitude == Magnitude::large   ? 1024.0F
                       : magnitude == Magnitude::small ? 1 / 1024.0F
                                                       : 1.0F;

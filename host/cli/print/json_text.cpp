@@ -174,8 +174,24 @@ JsonItem list_of_passes(const PlanInfo& plan) {
 
 constexpr std::size_t max_values = 4096;  // that people can read
 
+JsonItem low_bit_values(const Tensor& contiguous) {
+  const auto& format = low_bit_format(contiguous.dtype());
+  const auto* code = static_cast<const std::uint8_t*>(contiguous.data());
+  std::vector<double> floats;
+  std::vector<std::int64_t> integers;
+  for (std::int64_t i = 0; i < contiguous.size(); ++i) {
+    const auto number = format.decode(*code++);
+    if (format.is_integer())
+      integers.push_back(static_cast<std::int64_t>(number));
+    else
+      floats.push_back(number);
+  }
+  return format.is_integer() ? list_of(integers) : list_of(floats);
+}
+
 JsonItem values_of(const Tensor& tensor) {
   if (static_cast<std::size_t>(tensor.size()) > max_values) return {};
+  if (low_bit.has(tensor.dtype())) return low_bit_values(tensor.make_contiguous());
   return visit<every_type>(tensor.dtype(), [contiguous = tensor.make_contiguous()]<class T>() {
     if constexpr (is_half<T>) {
       std::vector<double> values;

@@ -186,6 +186,11 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
   }
   const std::optional<NpyDtype> dtype = npy_dtype_from(fields.dtype);
   if (!dtype) {
+    if (fields.dtype.ends_with("V1"))
+      throw file_failure(
+          "read", name,
+          "its elements are bytes of a dtype that numpy lacks, which the file does not name",
+          "save array.view('uint8') and bit_cast it, or save array.astype('float32')");
     throw file_failure("read", name,
                        "its elements have numpy's type '" +
                            printable(std::string_view(fields.dtype).substr(0, 40)) +
@@ -259,6 +264,7 @@ std::optional<NpyDtype> npy_dtype_from(std::string_view text) {
   const auto type = text.substr(ordered ? 1 : 0);
   for (int i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
+    if (low_bit.has(dtype)) continue;  // ten of them are `V1`
     const bool named = !ordered && numpy_letter(dtype) != 'V' && type == name_of(dtype);
     if (type == kind_of(dtype) || named || (dtype == boolean && type == "?"))
       return NpyDtype{dtype, ordered && text[0] == '>' && size_of(dtype) > 1};

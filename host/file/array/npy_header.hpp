@@ -48,7 +48,8 @@ struct NpyDtype {
 std::optional<NpyDtype> npy_dtype_from(std::string_view text);
 
 /// numpy has no bfloat16. It is written as `<V2` (two raw bytes), as numpy writes ml_dtypes'
-/// bfloat16; after numpy.load, array.view(ml_dtypes.bfloat16) restores the numbers.
+/// bfloat16; after numpy.load, array.view(ml_dtypes.bfloat16) restores the numbers. Low-bit dtypes
+/// are written as `|V1`, which cannot be read, because all of them are.
 std::string npy_dtype_text(DType dtype);
 
 }  // namespace tenon

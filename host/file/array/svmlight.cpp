@@ -155,6 +155,10 @@ bool is_zero(std::string_view number) {
 // Labels are mostly integers; the requested dtype decides how they are stored.
 Tensor labels_as(const Tensor& labels, DType dtype, const std::string& file) {
   const auto from = labels.values<double>();
+  if (low_bit.has(dtype))
+    throw Failure(FailureKind::usage,
+                  fmt::format("labels of '{}' are requested as {}, which has no arithmetic", file,
+                              name_of(dtype)));
   auto result = Tensor::empty(dtype, labels.shape());
   visit<every_type>(dtype, [&]<class T>() {
     auto* to = result.data<T>();

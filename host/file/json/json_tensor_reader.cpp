@@ -11,6 +11,7 @@
 #include "io/json_text.hpp"
 #include "io/utf8.hpp"
 #include "plugin/discovery/manifest_readers.hpp"
+#include "tensor/low_bit_tensor.hpp"
 #include "tensor/number_fits.hpp"
 
 namespace tenon {
@@ -123,15 +124,20 @@ Tensor read_values(const JsonField& values, const tenon_type& type) {
   const auto count = element_count(type_of(f32, shape));
   if (count < 0 || count > static_cast<std::int64_t>(values.document().text.size()))
     values.refuse("the shape {} needs more values than the text has", to_string(shape));
-  auto tensor = Tensor::empty(
-      type.dtype == TENON_DTYPE_UNKNOWN ? f32 : static_cast<DType>(type.dtype), shape);
+  auto tensor =
+      Tensor::empty(type.dtype == TENON_DTYPE_UNKNOWN ? f32 : decoded_dtype(dtype), shape);
   visit<every_type>(tensor.dtype(), [&]<class T>() {
     auto* next = tensor.data<T>();
     const auto* list = values.get<JsonValue::List>();
     if (count == 0 && list != nullptr && list->empty()) return;
     fill(values, shape, 0, next);
   });
-  return tensor;
+  if (!low_bit.has(dtype)) return tensor;
+  try {
+    return encoded(tensor, dtype);
+  } catch (const Failure& failure) {
+    values.refuse("{}", failure.what());
+  }
 }
 
 Tensor read_indices(const JsonField& object, const std::string& what, const char* key,

@@ -2,6 +2,7 @@
 
 #include "file/json/json_tensor.hpp"
 #include "io/json_text.hpp"
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon {
 namespace {
@@ -69,7 +70,7 @@ static void append_elements(std::string& to, const char* key, const Tensor& tens
     to += "[]";
     return;
   }
-  const auto whole = tensor.to("cpu").make_contiguous();
+  const auto whole = decoded(tensor.to("cpu").make_contiguous());
   visit<every_type>(whole.dtype(), [&]<class T>() {
     const T* next = whole.data<T>();
     append_axis(to, whole.shape(), 0, next);

@@ -12,7 +12,7 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr Types small_integers = {u8, i8, u16, i16};
+constexpr Types small_integers = Types{u8, i8, u16, i16} + low_bit_integers;
 constexpr double two_63 = 0x1p63, two_64 = 0x1p64;
 
 /// The range of an integer dtype in float64: smallest and largest value, and the smallest number
@@ -25,6 +25,13 @@ Range range_of(DType dtype) {
   if (dtype == i64) return {-two_63, std::nextafter(two_63, 0.0), two_63};
   if (dtype == u64) return {0, std::nextafter(two_64, 0.0), two_64};
   Range range{};
+  if (low_bit_integers.has(dtype)) {
+    const auto& format = low_bit_format(dtype);
+    range.highest = format.max;
+    range.lowest = format.is_signed ? -range.highest - 1 : 0;
+    range.end = range.highest + 1;
+    return range;
+  }
   visit<every_type>(dtype, [&]<class T>() {
     if constexpr (std::is_integral_v<T>) {
       range.lowest = static_cast<double>(std::numeric_limits<T>::min());
@@ -61,8 +68,16 @@ void output_integers(NodeExport& node, std::string x, DType from, DType to) {
 
 bool cast(NodeExport& node) {
   const auto from = node.dtype(), to = node.output_dtype();
-  if (!floating.has(from) || !any_integer.has(to)) return false;
-  output_integers(node, node.input(0), from, to);
+  if (floating.has(from) && (any_integer + low_bit_integers).has(to)) {
+    output_integers(node, node.input(0), from, to);
+    return true;
+  }
+  if (!low_bit_integers.has(to)) return false;
+  const auto x = low_bit_floats.has(from) ? node.cast(node.input(0), f32) : node.input(0);
+  if (low_bit_floats.has(from))
+    output_integers(node, x, f32, to);
+  else
+    node.output("Cast", {x}, {{"to", std::int64_t{written::number_of(to)}}});
   return true;
 }
 
@@ -122,7 +137,7 @@ bool quantize(NodeExport& node) {
   const bool says_dtype = !scaled.has_zero() && to != u8;
   const bool direct = accepts_scales(node.opset(), x_dtype, to, scale_dtype) &&
                       (!precise || node.opset() >= 23) && (!says_dtype || node.opset() >= 21);
-  if (direct || !scaled.fits()) return false;
+  if (direct || !scaled.fits() || low_bit_floats.has(to)) return false;
   auto quotient = node.add("Div", {scaled.as(0, f32), scaled.broadcast(1, f32)});
   if (!precise && scale_dtype != f32) quotient = node.cast(node.cast(quotient, scale_dtype), f32);
   auto sum = node.add("Round", {quotient});

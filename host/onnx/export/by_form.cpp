@@ -177,8 +177,10 @@ bool FormExport::map_to_attribute(const ParamMapping& mapping) {
     return is_absent(mapping);
   if (mapping.rank == 0 && std::holds_alternative<std::vector<std::int64_t>>(value->variant()))
     return false;
-  // a clip of 0 means no clipping
-  if ((is_recurrent() || form_.type == "Attention") && is_absent(mapping)) return true;
+  // a clip of 0 means no clipping; saturate and round_mode concern only few casts
+  if ((is_recurrent() || form_.type == "Attention" || name == "saturate" || name == "round_mode") &&
+      is_absent(mapping))
+    return true;
   attributes_.push_back({std::string(name), *value});
   return node_.opset() >= mapping_.since(mapping.field, &*value);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "onnx/export/element_types.hpp"
 #include "onnx/export/exporter.hpp"
 #include "plan/plan.hpp"
 #include "plan/tensor_table.hpp"
@@ -287,11 +288,13 @@ class FlowExport {
 bool write_control_flow(const ExportedNode& node, Scope& scope, ExportJob& job) {
   if (node.info.space != "tenon") return false;
   const auto& name = node.info.name;
-  const auto has_bf16 = [](const tenon_type& type) { return type.dtype == TENON_BF16; };
-  const bool young =
-      job.opset < 16 && (std::any_of(node.types.begin(), node.types.end(), has_bf16) ||
-                         std::any_of(node.output_types.begin(), node.output_types.end(), has_bf16));
-  if (young) return false;
+  const auto is_newer = [&](const tenon_type& type) {
+    const auto dtype = static_cast<DType>(type.dtype);
+    return job.opset < (dtype == bf16 ? 16 : first_opset(dtype));
+  };
+  if (std::any_of(node.types.begin(), node.types.end(), is_newer) ||
+      std::any_of(node.output_types.begin(), node.output_types.end(), is_newer))
+    return false;
   FlowExport flow(node, scope, job);
   if (name == "if" || name == "branch") return flow.choice();
   if (name == "while") return flow.while_loop();

@@ -3,6 +3,8 @@
 #include "onnx/export/element_types.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace tenon::onnx {
 namespace {
@@ -98,10 +100,32 @@ constexpr Row rows[] = {
     {{u8, u16, u32, u64}, 11, " BitShift "},
 };
 
+/// Operators that accept low-bit dtypes since an opset, if it has the dtype.
+constexpr std::pair<std::int64_t, std::string_view> of_low_bits[] = {
+    {19, " Cast DequantizeLinear Identity Reshape Shape Size "},
+    {21, " Flatten Pad Squeeze Transpose Unsqueeze "},
+};
+
+bool accepts_low_bit(const std::string& name, std::int64_t opset, DType dtype) {
+  const auto has = [&](const auto& row) {
+    return row.first <= opset && row.second.find(name) != std::string_view::npos;
+  };
+  return first_opset(dtype) <= opset &&
+         std::any_of(std::begin(of_low_bits), std::end(of_low_bits), has);
+}
+
 }  // namespace
+
+std::int64_t first_opset(DType dtype) {
+  if (!low_bit.has(dtype)) return 1;
+  if (bits_of(dtype) == 2) return 25;
+  if (bits_of(dtype) == 4) return dtype == f4e2m1fn ? 23 : 21;
+  return dtype == f8e8m0fnu ? 24 : 19;
+}
 
 bool accepts_dtype(std::string_view type, std::int64_t opset, DType dtype) {
   const std::string name = ' ' + std::string(type) + ' ';
+  if (low_bit.has(dtype)) return accepts_low_bit(name, opset, dtype);
   const Row* latest = nullptr;
   for (const auto& row : rows)
     if (row.since <= opset && row.names.find(name) != std::string_view::npos &&
@@ -114,6 +138,7 @@ bool accepts_dtype(std::string_view type, std::int64_t opset, DType dtype) {
 // the data's since 23.
 bool accepts_scales(std::int64_t opset, DType numbers, DType integers, DType scales) {
   if ((integers == u16 || integers == i16) && opset < 21) return false;
+  if (opset < first_opset(integers) || opset < first_opset(scales)) return false;
   if (opset < 19)
     return scales == f32 && (numbers == unknown_dtype || numbers == f32 || numbers == i32);
   return opset >= 23 || numbers == unknown_dtype || numbers == scales;

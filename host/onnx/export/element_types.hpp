@@ -6,6 +6,9 @@
 
 namespace tenon::onnx {
 
+/// The first opset that has the dtype; 1 for those older than opset 13.
+std::int64_t first_opset(DType dtype);
+
 /// Whether an operator of ONNX's default domain accepts data of this dtype in that opset (13 or
 /// newer).
 bool accepts_dtype(std::string_view type, std::int64_t opset, DType dtype);

@@ -169,12 +169,16 @@ bool GraphExport::are_sound(const ExportedNode& node, std::size_t first) const {
     if (made.type.starts_with("Random") &&
         !supports_random(job_.opset, dtype_of(node.output_types[0])))
       return false;
-    const auto to_complex = [](const written::Attribute& attribute) {
-      return attribute.value == AttributeValue(written::number_of(c64)) ||
-             attribute.value == AttributeValue(written::number_of(c128));
+    const auto is_unsupported = [&](const written::Attribute& attribute) {
+      for (int i = 0; i < dtype_count; ++i)
+        if (const auto dtype = static_cast<DType>(i);
+            attribute.name == "to" && (any_complex + low_bit).has(dtype) &&
+            attribute.value == AttributeValue(std::int64_t{written::number_of(dtype)}))
+          return any_complex.has(dtype) || !accepts_dtype("Cast", job_.opset, dtype);
+      return false;
     };
     if (made.type == "Cast" &&
-        std::any_of(made.attributes.begin(), made.attributes.end(), to_complex))
+        std::any_of(made.attributes.begin(), made.attributes.end(), is_unsupported))
       return false;
     const std::size_t data = made.type == "Where" ? 1 : made.type == "OneHot" ? 2 : 0;
     if (made.inputs.size() <= data) return true;

@@ -6,6 +6,7 @@
 #include "onnx/dtype.hpp"
 #include "onnx/fields.hpp"
 #include "onnx/model.hpp"
+#include "onnx/packed.hpp"
 
 namespace tenon::onnx::written {
 namespace {
@@ -125,7 +126,7 @@ void write_tensor(pbf_writer& to, const std::string& name, const Tensor& tensor,
   to.add_enum(field::tensor::data_type, number_of(tensor.dtype()));
   if (!name.empty()) to.add_string(field::tensor::name, name);
   if (external == nullptr) {
-    const auto here = tensor.to("cpu").make_contiguous();
+    const auto here = packed(tensor);
     to.add_bytes(field::tensor::raw_data, static_cast<const char*>(here.data()),
                  static_cast<std::size_t>(here.bytes()));
     return;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tenon/host/tensor_functions.hpp>
 #include <tenon/visit.hpp>
+
+#include "tensor/low_bit_tensor.hpp"
 
 namespace tenon::onnx {
 namespace {
@@ -87,6 +90,10 @@ std::string NodeExport::integer_constant(std::int64_t value) {
 
 std::optional<Tensor> as_scalar(double value, DType dtype) {
   auto made = Tensor::empty(dtype, Shape::scalar());
+  if (low_bit.has(dtype)) {
+    if (!fits_low_bit(dtype, value)) return std::nullopt;
+    return full(dtype, Shape::scalar(), value);
+  }
   bool near = true;
   visit<every_type>(dtype, [&]<class T>() {
     auto& element = *static_cast<T*>(made.data());

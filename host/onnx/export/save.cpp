@@ -11,6 +11,7 @@
 #include "onnx/embedded_graph.hpp"
 #include "onnx/export/exporter.hpp"
 #include "onnx/fields.hpp"
+#include "onnx/packed.hpp"
 #include "run/graph_impl.hpp"
 #include "tensor/backing_files.hpp"
 
@@ -172,13 +173,12 @@ void ModelWriter::name_values() {
 
 void ModelWriter::assign_external_data() {
   std::uint64_t all = 0, end = 0;
-  for (const auto& [name, tensor] : scope_.initializers)
-    all += static_cast<std::uint64_t>(tensor.bytes());
+  for (const auto& [name, tensor] : scope_.initializers) all += packed_bytes(tensor);
   if (all <= options_.inline_limit) return;
   for (const auto& [name, tensor] : scope_.initializers) {
     if (tensor.bytes() < min_external) continue;
     end = (end + alignment - 1) / alignment * alignment;
-    const auto size = static_cast<std::uint64_t>(tensor.bytes());
+    const auto size = packed_bytes(tensor);
     external_.emplace(name, written::External{data_path().filename().string(), end, size});
     end += size;
   }
@@ -321,7 +321,7 @@ void ModelWriter::put() {
     for (const auto& [name, tensor] : scope_.initializers) {
       const auto found = external_.find(name);
       if (found == external_.end()) continue;
-      const auto here = tensor.to("cpu").make_contiguous();
+      const auto here = packed(tensor);
       data->write_at(found->second.offset,
                      {static_cast<const std::byte*>(here.data()), found->second.length});
     }

@@ -176,7 +176,7 @@ struct OnnxNode : Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("an ONNX node that is converted to a graph when the shapes of its inputs are known");
-    op.input("data", "inputs of `model`, in order").types(every_type).variadic();
+    op.input("data", "inputs of `model`, in order").types(storable).variadic();
     op.output("output", "outputs of `model`, in order").count(&OnnxNode::outputs);
     op.param("model", &OnnxNode::model, "ONNX model with the node, serialized and base64-encoded")
         .required();

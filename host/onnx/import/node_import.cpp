@@ -256,6 +256,8 @@ Operand NodeImport::arange(std::int64_t count) {
 
 Operand NodeImport::scalar(double value, const Operand& like) const {
   auto made = Tensor::empty(dtype(like), Shape::scalar());
+  require(!low_bit.has(made.dtype()),
+          fmt::format("{} has no arithmetic in Tenon", name_of(made.dtype())));
   visit<every_type>(made.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
       require(value == std::trunc(value) &&

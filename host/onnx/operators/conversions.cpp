@@ -4,9 +4,30 @@
 namespace tenon::onnx {
 namespace {
 
+// Floats wrap around in 4- and 2-bit integers, as in ONNX's reference implementation, where
+// tenon.cast saturates.
+void cast_to(NodeImport& node, DType to) {
+  auto x = node.input(0);
+  const bool saturate = node.integer("saturate", 1) != 0;
+  const auto rounding = node.text("round_mode", "up");
+  if (node.dtype(x) == to) return node.output(x);
+  if (low_bit_integers.has(to) && (floating + low_bit_floats).has(node.dtype(x)))
+    x = node.cast(x, i32);
+  if (!low_bit_floats.has(to)) return node.output(node.cast(x, to));
+  node.output(node.add(
+      "tenon.cast", std::vector{x},
+      {{"dtype", std::string(name_of(to))}, {"saturate", saturate}, {"rounding", rounding}}));
+}
+
+void cast(NodeImport& node) {
+  const auto* element = element_type(static_cast<std::int32_t>(node.integer("to", 0)));
+  node.require(element != nullptr && element->dtype != unknown_dtype,
+               "its type 'to' is not supported by Tenon");
+  cast_to(node, element->dtype);
+}
+
 void cast_like(NodeImport& node) {
-  node.ignore("saturate");  // only affects 8-bit floats, which Tenon does not support
-  node.output(node.cast(node.input(0), node.dtype(node.input(1))));
+  cast_to(node, node.dtype(node.input(1)));
 }
 
 // One-hot of the first of the largest elements along the axis.
@@ -28,7 +49,8 @@ void hardmax(NodeImport& node) {
   node.output(reshaped(node, hot(node, as_matrix(node, x, axis), -1), node.shape_of(x)));
 }
 
-const Composition conversions_read[] = {{"CastLike", cast_like}, {"Hardmax", hardmax}};
+const Composition conversions_read[] = {
+    {"Cast", cast, 19}, {"CastLike", cast_like}, {"Hardmax", hardmax}};
 
 }  // namespace
 }  // namespace tenon::onnx

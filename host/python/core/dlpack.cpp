@@ -99,6 +99,10 @@ nb::object to_capsule(const Tensor& self, nb::handle, std::optional<Pair> max_ve
   auto tensor = device ? on_device(self, *device, copy.value_or(true)) : self;
   if (copy.value_or(false) && tensor.data() == self.data())
     tensor = without_gil([&] { return self.clone(); });
+  if (bits_of(tensor.dtype()) < 8 && (!max_version || *max_version < Pair{1, 1}))
+    refuse(
+        "this tensor has one element of less than 8 bits per byte, which DLPack before 1.1 cannot "
+        "express; use max_version=(1, 1)");
   if (!max_version || max_version->first < 1) {
     if (tensor.read_only())
       refuse(
@@ -158,6 +162,8 @@ int to_view(void* object, DLTensor* view) {
     if (tensor.storage() != Storage::dense)
       refuse("this tensor is sparse, but DLPack supports only dense tensors");
     if (tensor.read_only()) refuse("this tensor is read-only, which a view cannot express");
+    if (bits_of(tensor.dtype()) < 8)
+      refuse("this tensor has elements of less than 8 bits, which a view cannot express");
     const auto& from = tensor.abi().dense;
     *view = {};
     view->data = static_cast<std::byte*>(from.data) + from.byte_offset;

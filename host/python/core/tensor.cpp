@@ -103,8 +103,9 @@ auto of_storage(Get get) {
   };
 }
 
-/// numpy's kind of a dtype; "f" for those that numpy lacks, such as bfloat16.
+/// numpy's kind of a dtype; "f" for bfloat16, which numpy lacks, and "V" for low-bit dtypes.
 std::string kind_of(DType dtype) {
+  if (low_bit.has(dtype)) return "V";
   return std::string(1, numpy_has(dtype) ? numpy_letter(dtype) : 'f');
 }
 

@@ -120,7 +120,7 @@ struct While : Operator {
         "runs `body` repeatedly on its own outputs while `condition` returns true for them "
         "(torch's while_loop)");
     op.input("data", "initial values, in the order of the inputs of both graphs")
-        .types(every_type)
+        .types(storable)
         .variadic();
     op.output("output",
               "outputs of the last iteration, or data if no iteration ran; same dtypes and shapes "
@@ -202,7 +202,7 @@ struct Scan : Operator {
     op.input("data",
              "initial values of the `carries` carried values, then the scanned inputs [iterations, "
              "...], then the loop-invariant inputs")
-        .types(every_type)
+        .types(storable)
         .variadic();
     op.output(
           "output",

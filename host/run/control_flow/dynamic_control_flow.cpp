@@ -27,7 +27,7 @@ bool generalize(tenon_type& into, const tenon_type& other) {
 
 /// Allocates output `i` of the call with this shape.
 Tensor allocated(const Call& call, std::size_t i, DType dtype, const Shape& shape) {
-  visit<every_type>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
+  visit<storable>(dtype, [&]<class T>() { call.allocate<T>(static_cast<int>(i), shape); });
   return tensor_at(call.raw().outputs[i]);
 }
 
@@ -77,7 +77,7 @@ struct Loop : Operator {
     op.input("condition", "one element; false: no iteration runs").types({boolean});
     op.input("data",
              "initial values of the `carries` carried values, then the loop-invariant inputs")
-        .types(every_type)
+        .types(storable)
         .variadic();
     op.output(
           "output",

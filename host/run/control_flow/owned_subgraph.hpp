@@ -105,7 +105,7 @@ struct TwoBranches : Operator {
  protected:
   static constexpr void describe_branches(auto& op, const char* outputs_doc) {
     op.input("condition", "one element; true: `then` runs, false: `else`").types({boolean});
-    op.input("data", "inputs of both graphs, in order").types(every_type).variadic();
+    op.input("data", "inputs of both graphs, in order").types(storable).variadic();
     op.output("output", outputs_doc).count(&TwoBranches::outputs);
     op.param("then", &TwoBranches::then, "a graph").required();
     op.param("else", &TwoBranches::otherwise, "a graph with the same number of inputs and outputs")

@@ -155,6 +155,8 @@ Tensor cast(const Tensor& from, Storage to) {
 Tensor cast_storage(const Tensor& tensor, Storage storage, DType index_dtype) {
   if (index_dtype != i32 && index_dtype != i64)
     throw Failure(FailureKind::usage, join("indices must be int32 or int64, not ", index_dtype));
+  if (storage != Storage::dense && low_bit.has(tensor.dtype()))
+    refuse(tensor, "cannot become sparse: its dtype is one of dense tensors only");
   if (storage == Storage::csr && tensor.shape().rank() != 2)
     refuse(tensor, "cannot become csr, which needs two dimensions");
   if (storage == Storage::csr && tensor.shape()[0] == INT64_MAX)

@@ -104,6 +104,9 @@ Tensor csr_from_coordinates(const Tensor& values, const Tensor& rows, const Tens
   if (values.device() != "cpu")
     return csr_from_coordinates(values.to("cpu"), rows, columns, shape).to(values.device());
   const Tensor from = values.make_contiguous();
+  if (low_bit.has(from.dtype()))
+    throw Failure(FailureKind::usage,
+                  join("values are ", from.dtype(), ", a dtype of dense tensors only"));
   const Tensor row_indices = checked_indices(rows, from.size(), shape[0], "row");
   const Tensor column_indices = checked_indices(columns, from.size(), shape[1], "column");
   const auto row_of = row_indices.values<Index>(), column_of = column_indices.values<Index>();

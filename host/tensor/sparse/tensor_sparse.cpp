@@ -35,6 +35,8 @@ void check_kinds(Storage storage, const Tensor& values, const Tensor& indices,
   const auto require = [&](bool holds, const auto&... reason) {
     if (!holds) refuse(storage, values.dtype(), shape, join(reason...));
   };
+  require(!low_bit.has(values.dtype()), "its values are ", values.dtype(),
+          ", a dtype of dense tensors only");
   const char* const name = storage == Storage::csr ? "columns" : "row ids";
   require(indices.dtype() == i32 || indices.dtype() == i64, "its ", name, " are ", indices.dtype(),
           " but must be int32 or int64");

@@ -19,7 +19,7 @@ struct Gathering : tenon::Operator {
 
  protected:
   static constexpr void describe_gathering(auto& op, const char* indices) {
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("data", "at least one dimension");
     op.input("indices", indices).types(tenon::integral);
     op.linear("data");

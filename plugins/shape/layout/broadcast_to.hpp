@@ -14,7 +14,7 @@ struct BroadcastTo : tenon::Operator {
     op.doc(
         "x broadcast to a shape: repeated along axes of size 1 and along new leading axes "
         "(torch.expand)");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "a shape that broadcasts to `shape`");
     describe_argument(op, "sizes", "[rank of y]; replaces the parameter `shape`");
     op.output("y", "`shape`, or the common broadcast shape of x and `shape` if `both_ways` is set");

@@ -11,7 +11,7 @@ struct BlocksOfPixels : tenon::Operator {
 
  protected:
   static constexpr void describe_blocks(auto& op) {
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.linear("x");
     op.param("block", &BlocksOfPixels::block, "height and width of a block, in elements")
         .required()

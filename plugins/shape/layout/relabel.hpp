@@ -20,7 +20,7 @@ struct Relabel : tenon::Operator {
 
  protected:
   static constexpr void describe_relabel(auto& op) {
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.inplace("x", "y");
     op.backward_inplace("y", "x");
     op.backward_reads();

@@ -12,7 +12,7 @@ struct ReverseSequence : tenon::Operator {
     op.doc(
         "x with the first lengths[i] steps of sequence i in reverse order and the other steps "
         "unchanged (ONNX ReverseSequence)");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x",
              "[steps, sequences, ...], or another order of axes with `batch_axis` and `time_axis`");
     op.input("lengths", "[sequences]; number of steps to reverse, from 0 to steps")

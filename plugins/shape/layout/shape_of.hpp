@@ -5,7 +5,7 @@
 struct ShapeOf : tenon::Operator {
   static constexpr void describe(auto& op) {
     op.doc("shape of x as a tensor");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "any shape; only the shape is read").shape_only();
     op.output("sizes", "int64 [rank of x]");
     op.backward_reads();

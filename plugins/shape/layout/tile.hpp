@@ -10,7 +10,7 @@ struct Tile : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x repeated along each axis (torch.tile)");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "any shape");
     describe_argument(op, "repeats", "[rank of x]; replaces the parameter `times`");
     op.output("y", "x's sizes multiplied by `times`, axis by axis");

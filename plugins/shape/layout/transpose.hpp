@@ -28,7 +28,7 @@ struct Transpose : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x with permuted axes (torch.permute)");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "any shape");
     op.output("y", "size i of y is size axes[i] of x");
     op.linear("x");

@@ -7,7 +7,7 @@ struct Concat : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("concatenation of the inputs along an existing axis");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("inputs", "one or more tensors with equal sizes along all axes except `axis`")
         .variadic();
     op.output("output", "the inputs' shape, with the sum of their sizes along `axis`");

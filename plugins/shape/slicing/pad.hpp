@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../shared/argument_numbers.hpp"
+#include "../../shared/bytes.hpp"
 #include "pad_axis.hpp"
 #include "shared/dims.hpp"
 
@@ -14,7 +15,7 @@ struct Pad : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x padded or cropped at both ends of each axis (ONNX Pad)");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "one axis for each value of `before`, or any shape if `axes` is set");
     describe_argument(op, "widths",
                       "[2 * n]; n values of `before`, then n of `after`; replaces both parameters");
@@ -92,14 +93,20 @@ struct Pad : tenon::Operator {
     if (dtype == tenon::unknown_dtype || io.has_input("fill") ||
         (tenon::floating + tenon::any_complex).has(dtype))
       return;
-    const bool exact = tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(
-        dtype, [&]<class T>() { return representable<T>(value); });
+    if (tenon::low_bit.has(dtype) && mode != PadMode::constant) return;
+    const bool exact = tenon::low_bit.has(dtype)
+                           ? low_bit_value(dtype) == value
+                           : tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(
+                                 dtype, [&]<class T>() { return representable<T>(value); });
     if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot represent");
   }
 
   void forward(const tenon::Call& call) const {
-    tenon::visit<tenon::every_type>(call.input_type(0).dtype,
-                                    [&]<class T>() { forward_as<T>(call); });
+    const auto dtype = call.input_type(0).dtype;
+    if (tenon::low_bit.has(dtype))
+      return forward_as(call, low_bit_format(dtype).encode(static_cast<float>(value)));
+    tenon::visit<tenon::every_type>(dtype,
+                                    [&]<class T>() { forward_as<T>(call, static_cast<T>(value)); });
   }
 
   /// For mode constant; the other modes are linear. Padding is removed, and removed elements are
@@ -245,33 +252,40 @@ struct Pad : tenon::Operator {
     return source;
   }
 
+  float low_bit_value(tenon::DType dtype) const {
+    const auto& format = tenon::low_bit_format(dtype);
+    return format.decode(format.encode(static_cast<float>(value)));
+  }
+
+  /// T: the type of x, or the byte that stores a low-bit number.
   template <class T>
-  void forward_as(const tenon::Call& call) const {
-    const auto x = call.input<T>(0);
-    const auto y = call.output<T>(0);
-    if (y.size() == 0) return;
-    if (x.shape().rank() == 0) return void(*y.data() = *x.data());
-    const auto fill =
-        call.has_input("fill") ? call.input<T>("fill").data()[0] : static_cast<T>(value);
+  void forward_as(const tenon::Call& call, T fill) const {
+    const auto shape = call.input_type(0).shape;
+    const auto size = call.output_type(0).shape.size();
+    const T* const x = reinterpret_cast<const T*>(bytes::input(call, 0));
+    T* const y = reinterpret_cast<T*>(bytes::output(call, 0));
+    if (size == 0) return;
+    if (shape.rank() == 0) return void(*y = *x);
+    if (call.has_input("fill")) fill = *reinterpret_cast<const T*>(bytes::input(call, 2));
     const auto widths = widths_of(call);
-    const auto axes = axes_of_y(x.shape(), widths);
+    const auto axes = axes_of_y(shape, widths);
     const auto& along = axes.back();
-    const auto width = x.dim(-1), padded = along.padded();
+    const auto width = shape[-1], padded = along.padded();
     // the segment copied contiguously from x: after `left` elements of y, without x's first
     // `skipped` elements
     const auto left = std::clamp<std::int64_t>(widths.before.back(), 0, padded),
                skipped = std::max<std::int64_t>(-widths.before.back(), 0);
     const auto whole = std::max<std::int64_t>(0, std::min(padded - left, width - skipped));
-    call.parallel_for(y.size() / padded, std::max<std::int64_t>(1, 16384 / padded),
+    call.parallel_for(size / padded, std::max<std::int64_t>(1, 16384 / padded),
                       [&](std::int64_t begin, std::int64_t end) {
                         for (auto row = begin; row < end; ++row) {
-                          T* to = y.data() + row * padded;
-                          const auto source = source_row(axes, x.shape(), row);
+                          T* to = y + row * padded;
+                          const auto source = source_row(axes, shape, row);
                           if (source < 0) {
                             std::fill_n(to, padded, fill);
                             continue;
                           }
-                          const T* from = x.data() + source * width;
+                          const T* from = x + source * width;
                           const auto border = [&](std::int64_t i) {
                             to[i] = along[i] < 0 ? fill : from[along[i]];
                           };

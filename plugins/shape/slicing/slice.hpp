@@ -23,7 +23,7 @@ struct Slice : tenon::Operator {
         "elements of x from `begin` to `end` (exclusive) in steps of `step` along each axis, as "
         "x[begin:end:step] in Python. Slices of rows keep the storage format of csr or row_sparse "
         "x; other slices are dense");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "any shape");
     describe_argument(op, "begins", "[n]; replaces the parameter `begin`");
     describe_argument(op, "ends", "[n]; replaces the parameter `end`");

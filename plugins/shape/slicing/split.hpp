@@ -13,7 +13,7 @@ struct Split : tenon::Operator {
 
   static constexpr void describe(auto& op) {
     op.doc("x split along `axis` into `sections` sections of equal size, or of the sizes `sizes`");
-    op.types(tenon::every_type);
+    op.types(tenon::storable);
     op.input("x", "at least one dimension");
     describe_argument(op, "part_sizes", "[sections]; replaces the parameter `sizes`");
     op.output("part", "sections of x in order: x's shape with the section's size along `axis`")

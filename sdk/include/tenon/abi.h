@@ -45,7 +45,19 @@ enum tenon_dtype {
   TENON_U64 = 12,
   TENON_C64 = 13,  /* complex: two floats, the real part first */
   TENON_C128 = 14, /* two doubles */
-  TENON_DTYPE_COUNT = 15,
+  /* Floats of 8 bits, then dtypes of 4 and 2 bits, whose elements take a byte each: the lower bits.
+   * Manifests that use one of these list "low_bit" under needs. */
+  TENON_F8E4M3FN = 15,
+  TENON_F8E4M3FNUZ = 16,
+  TENON_F8E5M2 = 17,
+  TENON_F8E5M2FNUZ = 18,
+  TENON_F8E8M0FNU = 19,
+  TENON_F4E2M1FN = 20,
+  TENON_I4 = 21,
+  TENON_U4 = 22,
+  TENON_I2 = 23,
+  TENON_U2 = 24,
+  TENON_DTYPE_COUNT = 25,
   TENON_DTYPE_UNKNOWN = 255
 };
 /* Layout of a dense tensor of rank 3 to 5. channels_last: [N, C, H, W], strided as N, H, W, C. */
@@ -121,8 +133,9 @@ typedef struct tenon_dense {
   int32_t device_type; /* enum tenon_device */
   int32_t device_id;
   int32_t ndim;
-  uint8_t type_code; /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
-  uint8_t type_bits;
+  uint8_t type_code;   /* DLPack: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 10 to 14
+                        float8, 17 float4 */
+  uint8_t type_bits;   /* 4 and 2: one element per byte */
   uint16_t type_lanes; /* always 1 */
   int64_t* shape;
   int64_t* strides; /* in elements; null: contiguous in row-major order */

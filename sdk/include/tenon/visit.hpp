@@ -19,8 +19,8 @@ namespace tenon::TENON_SDK {
 /// The function takes its type as its only template argument; a generic lambda [&](auto t) does not
 /// compile. It is compiled once for each type in `allowed`, so list the dtypes that op.types()
 /// declares: tenon::visit<tenon::floating>, or tenon::visit<tenon::Types{tenon::i32, tenon::i64}>.
-/// The default is any_type, the dtypes of 0.1; every_type includes those of 0.2. All calls must
-/// return the same type. Error (type): dtype is not in `allowed`; unknown_dtype never is.
+/// The default is any_type, the dtypes of 0.1; every_type is all with arithmetic, storable all. All
+/// calls must return the same type. Error (type): dtype is not in `allowed`, or unknown_dtype.
 template <Types allowed = any_type, class F>
 decltype(auto) visit(DType dtype, F&& f) {
   const auto with = [&]<class T>(T*) -> decltype(auto) { return f.template operator()<T>(); };

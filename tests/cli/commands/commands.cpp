@@ -109,7 +109,7 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
        {}},
       {{"inspect", "dropout"}, {"  random\n", "(saved for backward)\n"}, {}},
       {{"inspect", "split"}, {" (variadic; number = parameter `sections`)\n"}, {}},
-      {{"inspect", "cast"}, {"dtype, one of: bool, uint8, ", ", complex128; required\n"}, {}},
+      {{"inspect", "cast"}, {"dtype, one of: bool, uint8, ", ", int2, uint2; required\n"}, {}},
       {{"inspect", TENON_TEST_PLUGINS "/tenon_nn.so"},
        {"Plugin\n", "status           indexed\n", "fully_connected"},
        {}},

@@ -9,6 +9,8 @@ NAMES_IN_CPP = {name: in_cpp for name, in_cpp, *_ in _core.dtypes}
 FLOATING = tuple(name for name, _, kind, *_ in _core.dtypes if kind == "f")
 # numpy gets these from the package ml_dtypes, which may not be installed.
 NOT_IN_NUMPY = frozenset(name for name, *_, in_numpy, _ in _core.dtypes if not in_numpy)
+# Floats of 8 and 4 bits, and integers of 4 and 2: tensors hold them, but there is no arithmetic.
+LOW_BIT = frozenset(name for name, _, kind, *_ in _core.dtypes if kind == "V")
 # The features that manifests must require for the dtypes that Tenon 0.1 lacks.
 FEATURES = {name: feature for name, *_, feature in _core.dtypes if feature}
 

@@ -13,7 +13,7 @@ from numpy import ndarray as ndarray
 from .. import _core
 from .._errors import UsageError
 from .._operators.manifest import OperatorInfo
-from .dtypes import NOT_IN_NUMPY, WIDE_FLOATS, WIDE_WHOLES
+from .dtypes import LOW_BIT, NOT_IN_NUMPY, WIDE_FLOATS, WIDE_WHOLES
 
 
 class Kind(NamedTuple):
@@ -290,6 +290,17 @@ def cast_to(dtype: str, tensor: _core.Tensor) -> _core.Tensor:
     return made
 
 
+def _fits_low_bit(name: str, numbers: Any) -> bool:
+    """Whether integers are exact, and floats not beyond the largest one."""
+    attributes = {"dtype": name, "saturate": False}
+    host, tensor = _core.default_host(), _core.tensor_from(numbers.astype("float64"))
+    cast = cast_to("float32", host.call_all("tenon.cast", [tensor], attributes)[0]).numpy()
+    if "int" in name:
+        return bool(np.array_equal(numbers, cast))
+    beyond = np.abs(numbers) > 6 if name.startswith("float4") else ~np.isfinite(cast)
+    return not (np.isfinite(numbers) & beyond).any()
+
+
 def weak(value: Any, name: str, where: str) -> _core.Tensor:
     """A number or a list as a tensor of the dtype `name`.
 
@@ -317,6 +328,8 @@ def weak(value: Any, name: str, where: str) -> _core.Tensor:
         fits = fits and not (np.isinf(cast) & ~np.isinf(made)).any()
     else:
         fits = fits and np.array_equal(made, cast)
+    if name in LOW_BIT:
+        fits = fits and _fits_low_bit(name, made)
     if not fits:
         raise UsageError(f"{where} is {reprlib.repr(value)}, which does not fit {name}")
     return tensor

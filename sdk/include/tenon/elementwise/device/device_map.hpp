@@ -79,9 +79,9 @@ TENON_FN T load(const DeviceOperand& operand, std::int64_t offset) {
   const unsigned char* at = operand.data + offset;
   if (!operand.data) return T(0);
   if (operand.dtype == dtype_of<Stored>) return number_as<T>(*reinterpret_cast<const Stored*>(at));
-#define TENON_DTYPE(name, number, type, ...) \
-  if constexpr (!is_complex<type>)           \
-    if (operand.dtype == DType::name)        \
+#define TENON_DTYPE(name, number, type, ...)            \
+  if constexpr (!is_complex<type> && !is_low_bit<type>) \
+    if (operand.dtype == DType::name)                   \
       return number_as<T>(static_cast<Computed<type>>(*reinterpret_cast<const type*>(at)));
   TENON_DTYPES(TENON_DTYPE)
 #undef TENON_DTYPE
