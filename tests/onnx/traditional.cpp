@@ -142,14 +142,15 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
 
 TEST_CASE("ai.onnx.ml: a scaler refuses other numbers of columns, as onnxruntime does") {
   MlHost on;
-  CHECK(on.refusal("Scaler", {floats("offset", {1, 2, 3})})
+  CHECK(on.refusal("Scaler", {float_list("offset", {1, 2, 3})})
             .find("its attribute 'offset' has 3 numbers for 2 columns") != std::string::npos);
   on.columns = -1;
-  CHECK(on.run("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, {1, 2, -3, 0.5F}) ==
-        Values{0, 0, -8, -6});
-  CHECK(on.run("Scaler", {floats("offset", {1}), floats("scale", {2})}, {1, 2}) == Values{0, 2});
+  CHECK(on.run("Scaler", {float_list("offset", {1, 2}), float_list("scale", {2, 4})},
+               {1, 2, -3, 0.5F}) == Values{0, 0, -8, -6});
+  CHECK(on.run("Scaler", {float_list("offset", {1}), float_list("scale", {2})}, {1, 2}) ==
+        Values{0, 2});
   tenon::Session session(
-      on.load("Scaler", {floats("offset", {1, 2}), floats("scale", {2, 4})}, {"y"}));
+      on.load("Scaler", {float_list("offset", {1, 2}), float_list("scale", {2, 4})}, {"y"}));
   for (const std::int64_t columns : {1, 3}) {
     CAPTURE(columns);
     const auto x = tenon::Tensor::zeros(tenon::f32, {2, columns});

@@ -78,7 +78,8 @@ TEST_CASE("commands: text goes to stdout, messages to stderr") {
         "beta             float16 bfloat16 float32 float64, a weight\n",
         "axis             int (>= -8 and <= 7), default 1\n", "moving_mean      initially 0\n",
         "moving_var       initially 1\n",
-        "\nRewrite rules\n  into_convolution: batch_norm(convolution(x, w!:4, b!; ...inner), gamma!"},
+        "\nRewrite rules\n  into_convolution: batch_norm(convolution(x, w!:4, b!; ...inner), "
+        "gamma!"},
        {}},
       {{"inspect", "sum"},
        {"\nONNX\n  ReduceSum 1 to 12: dtypes int64 float16 bfloat16 float32 float64 uint64",
