@@ -244,7 +244,7 @@ run_onnx() {
   fi
   command -v chromium >/dev/null ||
     { skipped onnx-netron "chromium is missing; apt-get install chromium"; return; }
-  step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/netron_opens.py \
+  step onnx-netron bash -c 'build-onnx/venv/bin/python tests/onnx/comparisons/netron_opens.py \
     $(ls -S build-onnx/models/17/*.onnx | head -n 8)'
 }
 

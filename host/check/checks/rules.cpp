@@ -16,7 +16,9 @@ namespace tenon::checks {
 namespace {
 
 DType dtype_for(const OperatorInfo& info) {
-  for (const auto dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64})
+  // 8 bits first among integers: operators on quantized values have few others
+  for (const auto dtype :
+       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::u8, DType::i32, DType::i64})
     if (allows(info.types, dtype)) return dtype;
   return DType::f32;
 }
@@ -25,6 +27,15 @@ DType dtype_for(const OperatorInfo& info) {
 /// with: the same shape, a vector along the last axis, one element, or one element per channel with
 /// the rank of that value.
 enum class AssumedShape { whole, row, element, channels };
+
+/// `whole`: of the value that it is combined with.
+Shape assumed(AssumedShape kind, const Shape& whole) {
+  if (kind == AssumedShape::whole) return whole;
+  if (kind != AssumedShape::channels) return {kind == AssumedShape::row ? whole[-1] : 1};
+  auto shape = Shape::of_rank(whole.rank());
+  for (int axis = 0; axis < whole.rank(); ++axis) shape.set(axis, axis == 1 ? whole[axis] : 1);
+  return shape;
+}
 
 /// How the graph of a rule's pattern is built.
 struct PatternOptions {
@@ -49,7 +60,8 @@ class PatternGraph {
         values_(rule.rule.variables.size()) {
     for (std::size_t call = 0; call < rule.pattern.size(); ++call) add(call);
     // makes the result a node's output, as rules replace values
-    graph.output("checked", graph.add("tenon.stop_gradient", {results_.back()}));
+    graph.output("checked",
+                 graph.add("tenon.cast_storage", {results_.back()}, {{"storage", "dense"}}));
   }
 
   /// Shapes of the connected variables.
@@ -147,7 +159,7 @@ class PatternGraph {
                : Tensor::from(std::vector<float>{static_cast<float>(number)}, Shape::scalar());
   }
   static DType dtype_in(DTypeMask mask) {
-    for (const auto dtype : {DType::f32, DType::i32, DType::i64, DType::boolean})
+    for (const auto dtype : {DType::f32, DType::i32, DType::i64, DType::boolean, DType::u8})
       if (allows(mask, dtype)) return dtype;
     return DType::f32;
   }
@@ -159,7 +171,8 @@ class PatternGraph {
     const bool innermost = std::none_of(text.inputs.begin(), text.inputs.end(),
                                         [](const auto& one) { return one.operand.call; });
     if (!innermost) return {};
-    if (options_.innermost.has_rank()) return options_.innermost;
+    if (options_.innermost.has_rank())
+      return input == 0 ? options_.innermost : assumed(options_.undetermined, options_.innermost);
     const auto name = info.inputs[std::min(input, info.inputs.size() - 1)].name;
     for (std::size_t i = 0; i < info.examples.size(); ++i)
       for (const auto& one : example_of(info, i)->inputs)
@@ -173,14 +186,6 @@ class PatternGraph {
   std::vector<Value> values_, results_;
   std::map<std::size_t, Value> combined_with_;
 };
-
-/// `whole`: of the value that it is combined with.
-Shape assumed(AssumedShape kind, const Shape& whole) {
-  if (kind != AssumedShape::channels) return {kind == AssumedShape::row ? whole[-1] : 1};
-  auto shape = Shape::of_rank(whole.rank());
-  for (int axis = 0; axis < whole.rank(); ++axis) shape.set(axis, axis == 1 ? whole[axis] : 1);
-  return shape;
-}
 
 /// Builds the graph with all shapes known; undetermined ones follow from the inner call's result.
 std::optional<PatternGraph> complete_graph(Host& host, const ResolvedRule& rule,
@@ -306,7 +311,7 @@ Outcome check_rules(const CheckedOperator& checked) {
     RuleResult result;
     std::size_t example = 0;
     for (const auto& innermost :
-         {Shape(), Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}}) {
+         {Shape(), Shape(), Shape{4, 4}, Shape{2, 4, 4}, Shape{2, 3, 4, 4}, Shape{3, 3, 3, 3}}) {
       if ((innermost.has_rank() || example > 0) && result.graphs > 0) break;
       for (const auto undetermined :
            {AssumedShape::whole, AssumedShape::row, AssumedShape::element, AssumedShape::channels})

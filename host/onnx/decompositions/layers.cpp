@@ -79,6 +79,12 @@ void write_gelu(NodeExport& node, std::string x, bool narrow, DType dtype) {
               {{"to", std::int64_t{written::number_of(dtype)}}});
 }
 
+void write_hard_swish(NodeExport& node, const std::string& x) {
+  if (node.opset() >= 14) return node.output("HardSwish", {x});
+  const auto factor = node.add("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+  node.output("Mul", {x, factor});
+}
+
 void activate(NodeExport& node, std::string sum) {
   if (is_plain(node)) return;
   const auto& activation = node.text("activation");
@@ -89,6 +95,8 @@ void activate(NodeExport& node, std::string sum) {
   if (activation == "tanh") node.output("Tanh", {sum});
   if (activation == "leaky_relu") node.output("LeakyRelu", {sum}, {{"alpha", node.real("slope")}});
   if (activation == "gelu") write_gelu(node, sum, false, node.dtype());
+  if (activation == "swish") node.output("Mul", {sum, node.add("Sigmoid", {sum})});
+  if (activation == "hard_swish") write_hard_swish(node, sum);
   if (activation == "clip")
     node.output("Clip", {sum, node.scalar(node.real("low"), node.dtype()),
                          node.scalar(node.real("high"), node.dtype())});

@@ -189,8 +189,8 @@ TEST_CASE("check: each broken operator fails exactly the check for its fault") {
 }
 
 TEST_CASE("check: a sparse kernel may differ where rounding decides on the side of a jump") {
-  const auto result =
-      run_tenon({"check", fault("wrong_sparse_kernels"), "--op", "jumps_when_sparse"});
+  const auto result = run_tenon({"check", fault("wrong_sparse_kernels"), "--op",
+                                 "jumps_when_sparse", "--reproduce", "905286"});
   CAPTURE(result.out);
   CHECK(result.code == 0);
   CHECK(result.out.find("repeated with other inputs near a kink or jump") != std::string::npos);

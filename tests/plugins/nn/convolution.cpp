@@ -100,7 +100,7 @@ TEST_CASE("conv_transpose and its gradient in float64") {
   check(conv_transpose({{2, 12, 1, 2}, 6, {3, 3}, {2}, {1}}, 1, tenon::f64));
 }
 
-TEST_CASE("conv_transpose with separate windows matches its definition in both layouts") {
+TEST_CASE("conv_transpose with separate windows, contiguous and channels-last") {
   for (const auto& row : std::vector<ConvolutionRow>{
            {{2, 5, 7, 19}, 3, {2, 2}, {2}},
            {{1, 24, 33, 40}, 1, {2, 2}, {2}},  // several blocks
