@@ -59,7 +59,8 @@ struct Quotients {
     for (std::int64_t k = 0; k < step; ++k) {
       const float quotient = x[k] * inverse;
       const float distance = quotient - tenon::elementwise::rint(quotient);
-      close |= (distance > margin) | (distance < -margin);
+      // the distance is NaN if x or the inverse is infinite
+      close |= !(distance <= margin) | !(distance >= -margin);
       y[k] = placed<Y>(quotient, zero);
     }
     if (close != 0)

@@ -21,6 +21,22 @@ TEST_CASE("quantize rounds halves to even and saturates, with a single scale") {
         std::vector<std::int16_t>{-32768, 32767, 15});
 }
 
+TEST_CASE("quantize with a scale whose inverse is not a float32") {
+  for (const float scale : {1.2e-38F, 3e-39F, 1e-39F, 1e-42F, 3e38F}) {
+    INFO(scale);
+    const std::vector<float> x{0, scale, -scale, 3 * scale, 1, -1, HUGE_VALF, -HUGE_VALF};
+    Doubles expected;
+    for (const float each : x)
+      expected.push_back(std::fmin(
+          std::fmax(std::nearbyint(static_cast<double>(each) / static_cast<double>(scale)) + 128,
+                    0),
+          255));
+    check_near(host().call("quantize", {Tensor::from(x, {8}), Tensor::from({scale}, {1}),
+                                        Tensor::from<std::uint8_t>({128}, {1})}),
+               tenon::u8, {8}, expected, 0);
+  }
+}
+
 TEST_CASE("quantize divides in the precision of its scale, or in float32") {
   const auto x = tensor(tenon::f16, {1}, {0.8125}),
              scale = tensor(tenon::f16, {1}, {0.324951171875});
