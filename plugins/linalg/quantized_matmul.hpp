@@ -25,8 +25,8 @@ struct QuantizedMatmul : MatmulLayer<WithActivation> {
     op.param("transpose_b", &QuantizedMatmul::transpose_b,
              "b has the shape [..., n, k] and is transposed before the product");
     op.param("b_axis", &QuantizedMatmul::b_axis,
-             "axis of b along which b_scale and b_zero_point differ if they have several elements: "
-             "the one of the columns; -1: that axis");
+             "axis of b along which b_scale and b_zero_point differ if they have several elements; "
+             "must be that of the columns: -1, or -2 with transpose_b");
     op.param("dtype", &QuantizedMatmul::dtype,
              "dtype of a quantized product if result_zero_point is absent")
         .one_of(quantized::integers);
@@ -48,7 +48,7 @@ struct QuantizedMatmul : MatmulLayer<WithActivation> {
                 {"b_scale", {4}, tenon::f32},
                 {"bias", {4}, tenon::f32},
                 {"result_scale", {1}, tenon::f32}},
-               {{"transpose_b", true}, {"activation", "relu"}});
+               {{"transpose_b", true}, {"b_axis", -2}, {"activation", "relu"}});
   }
 
   void infer(tenon::Infer& io) const {
@@ -56,10 +56,10 @@ struct QuantizedMatmul : MatmulLayer<WithActivation> {
     quantized::infer_result(io, left, right, dtype, activation != ActivationKind::none);
     const auto b = io.input("b").shape;
     const auto columns_axis = b.rank() > 1 ? (transpose_b ? b.rank() - 2 : b.rank() - 1) : -1;
-    const auto axis = b_axis < 0 && b.has_rank() ? columns_axis : static_cast<int>(b_axis);
+    const auto axis = b_axis < 0 ? b_axis + b.rank() : b_axis;
     const auto columns = !b.has_rank() ? tenon::unknown : b.rank() > 1 ? b[columns_axis] : 1;
     quantized::check(io, left, 1, false);
-    quantized::check(io, right, columns, !b.has_rank() || axis == columns_axis);
+    quantized::check(io, right, columns, !b.has_rank() || (b.rank() > 1 && axis == columns_axis));
     MatmulLayer::infer(io);
     const auto a = io.input("a").shape;
     if (a.has_rank()) quantized::check_depth(io, left, right, a[-1]);

@@ -137,7 +137,7 @@ TEST_CASE("quantized_matmul: int32 sums, float32 and quantized products, one rou
         const float quotient = static_cast<float>(floats.back()) / 300.5F;
         bytes.push_back(std::fmin(std::nearbyint(quotient) - 100, 127));
       }
-    const Attributes layer{{"transpose_b", true}, {"activation", "relu"}};
+    const Attributes layer{{"transpose_b", true}, {"b_axis", -2}, {"activation", "relu"}};
     const Shape shape{9, 37};
     check_near(host().call("quantized_matmul", {a, b, {}, a_zero}, {{"transpose_b", true}}),
                tenon::i32, shape, sums, 0);
@@ -176,9 +176,20 @@ TEST_CASE("quantized_matmul refuses operands without scales, other scales and de
   check_says(failure("quantized_matmul", {a, b, two, {}, one}), {"a_scale", "[2]", "one element"});
   check_says(failure("quantized_matmul", {a, b, one, {}, two}), {"b_scale", "[2]", "4 columns"});
   check_says(failure("quantized_matmul", {a, b}, {{"activation", "relu"}}), {"activation"});
-  check_says(failure("quantized_matmul", {a, b, one, {}, tensor(tenon::f32, {4}, {1, 1, 1, 1})},
-                     {{"b_axis", 0}}),
-             {"b_scale", "one element"});
+  const auto four = tensor(tenon::f32, {4}, {1, 1, 1, 1}),
+             square = tensor(tenon::i8, {4, 4}, Doubles(16)),
+             rows = tensor(tenon::u8, {2, 4}, Doubles(8));
+  for (const bool transposed : {false, true})
+    for (const std::int64_t axis : {-7, -3, -2, -1, 0, 1, 2}) {
+      CAPTURE(axis);
+      CAPTURE(transposed);
+      const Attributes layer{{"b_axis", axis}, {"transpose_b", transposed}};
+      if (axis == (transposed ? 0 : 1) || axis == (transposed ? -2 : -1))
+        CHECK_NOTHROW(host().call("quantized_matmul", {rows, square, one, {}, four}, layer));
+      else
+        check_says(failure("quantized_matmul", {rows, square, one, {}, four}, layer),
+                   {"b_scale", "one element"});
+    }
   const auto row = tensor(tenon::u8, {1, 70000}, Doubles(70000)),
              column = tensor(tenon::i8, {70000, 1}, Doubles(70000));
   check_says(failure("quantized_matmul", {row, column, one, {}, one}), {"70000", "int32"});

@@ -97,6 +97,37 @@ TEST_CASE("products of dequantized values run with integers, also if others read
   CHECK(with.warnings.empty());
 }
 
+TEST_CASE("products run with integers only if scales differ along the columns") {
+  RewritingHost with;
+  struct Layer {
+    std::string op;
+    Attributes attributes;
+    int columns;  ///< axis of the weight
+  };
+  for (const auto& [op, attributes, columns] :
+       {Layer{"matmul", {}, 1}, Layer{"matmul", {{"transpose_b", true}}, 0},
+        Layer{"fully_connected", {{"num_hidden", 24}, {"no_bias", true}}, 0}})
+    for (const std::int64_t axis : {-2, -1, 0, 1}) {
+      INFO(op, " ", axis);
+      QuantizedGraph made(with.host);
+      auto& graph = made.graph;
+      const auto x = made.dequantize(graph.input("x", u8, {-1, 24}), "x_f", 0.02, 128);
+      const auto w = graph.add("dequantize",
+                               {graph.constant("w_q", whole(i8, {24, 24}, -127, 127, 3)),
+                                graph.constant("w_s", numbers({24}, 0.001, 0.02, 4))},
+                               {{"axis", axis}}, "w");
+      graph.output("y", graph.add(op, {x, w}, attributes, "product"));
+      const bool along_columns = (axis + 2) % 2 == columns;
+      CHECK(number_of(operators_of(graph), "quantized_matmul") == along_columns);
+      const NamedTensors inputs{{"x", whole(u8, {7, 24}, 0, 255, 11)}};
+      const auto full = run(graph, inputs, Optimize::full).at("y"),
+                 none = run(graph, inputs, Optimize::none).at("y");
+      REQUIRE(full.shape() == none.shape());
+      for (std::size_t i = 0; i < full.values<float>().size(); ++i)
+        REQUIRE(full.values<float>()[i] == doctest::Approx(none.values<float>()[i]).epsilon(1e-4));
+    }
+}
+
 TEST_CASE("convolutions of dequantized values run with integers, in both layouts") {
   RewritingHost with;
   struct Layer {
