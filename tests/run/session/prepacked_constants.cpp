@@ -53,6 +53,7 @@ struct SumTimes : Operator {
     if (fault == 3) io.prepack(TENON_MAX_KEPT, "weight", "sum", sizeof(float), fill);
     if (fault == 4) io.prepack(0, "weight", "sum", 0, fill);
     if (fault == 5) io.prepack(0, "weight", "", sizeof(float), fill);
+    if (fault == 11) io.prepack(0, "weight", std::string(4097, 'k'), sizeof(float), fill);
     if (fault == 6) (void)io.constant<double>("weight");
     if (fault == 7) (void)io.is_constant("wieght");
     const int slot = io.backward() ? 3 : 0;
@@ -395,7 +396,8 @@ TEST_CASE("packed constants: faults of prepare() are reported with the node") {
       {6, "input 'weight' holds float32, but prepare() requests float64"},
       {7, "prepare() requests input 'wieght', but describe() names x, weight"},
       {9, "its prepare() uses slot 0 twice"},
-      {10, "its prepare() has no fill function for slot 1"}};
+      {10, "its prepare() has no fill function for slot 1"},
+      {11, "its prepare() gives slot 0 a key that is not 1 to 4096 bytes of printable text"}};
   for (const auto& row : rows) {
     CAPTURE(row.fault);
     const auto graph = graph_of(host, vector_of({1, 2, 3}), {{"fault", row.fault}});
