@@ -86,8 +86,10 @@ def test_a_region_of_zeros_stays_zero(size, padding):
     x, weight = numbers(3, size=size)
     x[:, :, 7:15, 4:] = 0
     bias = np.arange(CHANNELS, dtype="float32")
-    found = session(weight, bias=bias, padding=padding, size=size)(x) - bias[None, :, None, None]
-    assert (np.abs(found - exact(x, weight, padding)) <= 8 * bound(x, weight, padding) + 1e-5).all()
+    added = bias[None, :, None, None]
+    found = session(weight, bias=bias, padding=padding, size=size)(x) - added
+    allowed = 8 * bound(x, weight, padding) + 32 * EPSILON * added  # sums may begin with the bias
+    assert (np.abs(found - exact(x, weight, padding)) <= allowed).all()
     none = bound(x, weight, padding) == 0
     assert none.any() and (found[none] == 0).all()
 

@@ -310,11 +310,11 @@ def test_interrupts_of_other_threads():
     """They arrive while this thread prepares the next run."""
     status, out, err, _ = interrupted(
         """
-        signal.signal(signal.SIGINT, lambda number, frame: None)
+        calls = []
+        signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
         done = threading.Event()
         others = [threading.Thread(target=done.wait) for _ in range(4)]
         for other in others: other.start()
-        print("go")
         small = x[:1]
         for turn in range(300):
             signal.pthread_kill(others[turn % 4].ident, signal.SIGINT)
@@ -322,6 +322,9 @@ def test_interrupts_of_other_threads():
             except tenon.ExecutionError: pass
         done.set()
         for other in others: other.join()
+        calls.clear()
+        print("go")
+        while not calls: time.sleep(0.01)
         print(session(small)["y"].shape)
         """
     )

@@ -154,7 +154,7 @@ TEST_CASE("a factor that the application changes is folded again") {
   const NamedTensors inputs{{"x", numbers({2, 4, 8, 8}, -1, 1, 4)}};
   session.run(inputs);
   { graph.tensor("c3").data<float>()[1] = -7; }
-  CHECK(difference(session.run(inputs).at("y"), original.run(inputs).at("y")) < 1e-5);
+  CHECK(difference(session.run(inputs).at("y"), original.run(inputs).at("y")) < 1e-4);
 }
 
 namespace {
