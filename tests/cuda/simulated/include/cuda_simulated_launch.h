@@ -33,25 +33,33 @@ constexpr void (*simulated_clear_padding)(void*) = nullptr;
 #endif
 
 /// First the odd indices in descending order, then the even ones in ascending order: breaks bodies
-/// that rely on an order.
+/// that rely on an order. There are thousands of bodies, so each has as few functions as possible.
 template <class Body>
-cudaError_t simulate_each(cudaStream_t stream, std::int64_t count, const Body& body) {
-  const auto run = [](const void* memory, std::int64_t number) {
-    const Body& copied = *static_cast<const Body*>(memory);
-    for (std::int64_t i = number / 2 * 2 - 1; i > 0; i -= 2) copied(i);
-    for (std::int64_t i = 0; i < number; i += 2) copied(i);
-  };
-  return simulated_launch(stream, {&body, sizeof body, count, run, simulated_clear_padding<Body>});
+void simulated_elements(const void* body, std::int64_t count) {
+  const Body& copied = *static_cast<const Body*>(body);
+  const std::int64_t odd = count / 2;
+  for (std::int64_t i = 0; i < count; ++i) copied(i < odd ? 2 * (odd - i) - 1 : 2 * (i - odd));
+}
+
+template <class Body>
+[[gnu::always_inline]] inline cudaError_t simulate_each(cudaStream_t stream, std::int64_t count,
+                                                        const Body& body) {
+  return simulated_launch(
+      stream, {&body, sizeof body, count, simulated_elements<Body>, simulated_clear_padding<Body>});
 }
 
 /// Block is gpu::Block, which is declared later.
 template <class Block, class Body>
-cudaError_t simulate_each_block(cudaStream_t stream, std::int64_t count, const Body& body) {
-  const auto run = [](const void* memory, std::int64_t i) {
-    (*static_cast<const Body*>(memory))(Block(), i);
-  };
-  return simulated_launch_blocks(stream,
-                                 {&body, sizeof body, count, run, simulated_clear_padding<Body>});
+void simulated_block(const void* body, std::int64_t i) {
+  (*static_cast<const Body*>(body))(Block(), i);
+}
+
+template <class Block, class Body>
+[[gnu::always_inline]] inline cudaError_t simulate_each_block(cudaStream_t stream,
+                                                              std::int64_t count,
+                                                              const Body& body) {
+  return simulated_launch_blocks(stream, {&body, sizeof body, count, simulated_block<Block, Body>,
+                                          simulated_clear_padding<Body>});
 }
 
 inline int simulated_thread() {

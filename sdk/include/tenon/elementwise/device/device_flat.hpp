@@ -80,6 +80,19 @@ inline std::optional<DeviceFlat> device_flat(const DeviceMap& map, DType stored,
   return flat;
 }
 
+/// Reads n elements from `first` on, or the first of a repeated source.
+template <std::int64_t n, class E>
+TENON_FN void read_row(E (&elements)[n], const DeviceRow& row, std::int64_t first) {
+  constexpr std::size_t bytes = n * sizeof(E);
+  if (row.repeated)
+    elements[0] = row.data ? *reinterpret_cast<const E*>(row.data) : E{};
+  else
+    __builtin_memcpy(
+        elements,
+        __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes),
+        bytes);
+}
+
 /// The kernel's body: processes a vector, or one element, for each i in [0, pieces()).
 template <class Function, class Stored, class Class>
 struct FlatBody {
@@ -96,18 +109,6 @@ struct FlatBody {
   using Out = Written<Function, Stored, Class>;
   static constexpr auto width = pack_width(dtype_of<Stored>, dtype_of<Out>);
 
-  template <std::int64_t n, class E>
-  TENON_FN static void read(E (&elements)[n], const DeviceRow& row, std::int64_t first) {
-    constexpr std::size_t bytes = n * sizeof(E);
-    if (row.repeated)
-      elements[0] = row.data ? *reinterpret_cast<const E*>(row.data) : E{};
-    else
-      __builtin_memcpy(
-          elements,
-          __builtin_assume_aligned(row.data + first * static_cast<std::int64_t>(sizeof(E)), bytes),
-          bytes);
-  }
-
   /// Processes n elements from `first` on. All loads are issued before any value is used.
   template <std::int64_t n>
   TENON_FN void take(std::int64_t first) const {
@@ -116,8 +117,8 @@ struct FlatBody {
     alignas(pack_bytes) bool flags[Function::sources][n];
     alignas(pack_bytes) Out out[n];
     for (int k = 0; k < Function::sources; ++k)
-      Function::flags >> k & 1 ? read(flags[k], map.sources[k], first)
-                               : read(in[k], map.sources[k], first);
+      Function::flags >> k & 1 ? read_row(flags[k], map.sources[k], first)
+                               : read_row(in[k], map.sources[k], first);
     unsigned char* const start = map.out + first * static_cast<std::int64_t>(sizeof(Out));
     auto* const to =
         __builtin_assume_aligned(start, bytes);  // of bytes: nvcc 13 fails for any other type
