@@ -21,7 +21,7 @@ struct Definition {
   int infinity_code, nan_code;  // -1: none; both without the sign, but 0x80 is a whole code
 };
 // OCP's specifications of 8-bit floating points and of microscaling formats; Graphcore's for fnuz.
-constexpr Definition floats[] = {
+constexpr Definition formats[] = {
     {f8e4m3fn, 8, 4, 3, 7, -1, 0x7f},  {f8e4m3fnuz, 8, 4, 3, 8, -1, 0x80},
     {f8e5m2, 8, 5, 2, 15, 0x7c, 0x7d}, {f8e5m2fnuz, 8, 5, 2, 16, -1, 0x80},
     {f4e2m1fn, 4, 2, 1, 1, -1, -1},
@@ -78,7 +78,7 @@ void check_rounding(const Definition& kind, float value, int code) {
 }  // namespace
 
 TEST_CASE("low-bit floats: every code is the number that its format defines") {
-  for (const auto& kind : floats)
+  for (const auto& kind : formats)
     for (int code = 0; code < 1 << kind.bits; ++code) {
       const double found = low_bit_format(kind.dtype).decode(static_cast<std::uint8_t>(code));
       if (!same(found, decode(kind, code)))
@@ -91,7 +91,7 @@ TEST_CASE("low-bit floats: every code is the number that its format defines") {
 }
 
 TEST_CASE("low-bit floats: rounding is to nearest, ties to even, once") {
-  for (const auto& kind : floats) {
+  for (const auto& kind : formats) {
     const int largest = largest_code(kind);
     for (int low = 0; low <= largest; ++low) {
       const double here = decode(kind, low),
@@ -109,7 +109,7 @@ TEST_CASE("low-bit floats: rounding is to nearest, ties to even, once") {
 }
 
 TEST_CASE("low-bit floats: NaN stays NaN, or becomes 0 where there is none") {
-  for (const auto& kind : floats)
+  for (const auto& kind : formats)
     for (const float value : {std::nanf(""), -std::nanf("")}) {
       CAPTURE(name_of(kind.dtype));
       const auto& format = low_bit_format(kind.dtype);

@@ -154,14 +154,14 @@ std::string plugin_of(const Catalog& catalog, const CatalogOperator& op) {
                      : "plugin " + catalog.files()[static_cast<std::size_t>(op.file)].name;
 }
 
-const double* as_real(const AttributeValue& value, double& memory) {
+const double* real_of(const AttributeValue& value, double& memory) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.variant()))
     return memory = static_cast<double>(*whole), &memory;
   if (const auto* real = std::get_if<double>(&value.variant())) return memory = *real, &memory;
   return nullptr;
 }
 
-bool as_reals(const AttributeValue& value, std::vector<double>& out) {
+bool reals_of(const AttributeValue& value, std::vector<double>& out) {
   if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value.variant()))
     return out.assign(whole->begin(), whole->end()), true;
   if (const auto* reals = std::get_if<std::vector<double>>(&value.variant()))
@@ -202,13 +202,13 @@ bool fits_kind(const ParamInfo& param, const AttributeValue& value) {
 
 bool same_value(const AttributeValue& left, const AttributeValue& right) {
   double memory = 0, other_memory = 0;
-  const auto *number = as_real(left, memory), *other = as_real(right, other_memory);
+  const auto *number = real_of(left, memory), *other = real_of(right, other_memory);
   // A float parameter holds 0.1f if the rule has 0.1.
   if (number != nullptr && other != nullptr)
     return *number == *other || *number == static_cast<float>(*other) ||
            *other == static_cast<float>(*number);
   std::vector<double> list, other_list;
-  if (as_reals(left, list) && as_reals(right, other_list)) return list == other_list;
+  if (reals_of(left, list) && reals_of(right, other_list)) return list == other_list;
   return left == right;
 }
 

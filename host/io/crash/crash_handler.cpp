@@ -27,7 +27,7 @@ namespace tenon {
 namespace {
 
 constexpr int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-struct sigaction before[std::size(crash_signals)];
+struct sigaction previous[std::size(crash_signals)];
 
 std::atomic<bool> installed = false, report_all = false;
 std::atomic<pid_t> crashing_thread = 0;
@@ -39,7 +39,7 @@ thread_local bool forks_in_plugin = false;
 struct sigaction& before_of(int signal) {
   std::size_t i = 0;
   while (crash_signals[i] != signal) ++i;
-  return before[i];
+  return previous[i];
 }
 
 bool runs_plugin() noexcept {
@@ -157,7 +157,7 @@ void install_crash_handlers(CrashScope scope) {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < std::size(crash_signals); ++i)
-    sigaction(crash_signals[i], nullptr, &before[i]);
+    sigaction(crash_signals[i], nullptr, &previous[i]);
   for (const int signal : crash_signals) sigaction(signal, &action, nullptr);
   pthread_atfork(before_fork, nullptr, in_copy);
   installed = true;

@@ -13,7 +13,7 @@ namespace {
 
 // of address space; pages are allocated on use
 constexpr std::size_t shared_bytes = std::size_t{16} << 20;
-constexpr std::size_t alignment = alignof(std::max_align_t);
+constexpr std::size_t max_alignment = alignof(std::max_align_t);
 
 std::byte* begin = nullptr;  // null if nothing is shared
 std::size_t used = 0;
@@ -25,7 +25,7 @@ std::mutex& taking() {
 }
 
 constexpr std::size_t rounded(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (bytes + max_alignment - 1) / max_alignment * max_alignment;
 }
 
 void* allocate_shared_pages(std::size_t bytes) {
@@ -52,7 +52,7 @@ void detach_crash_memory() noexcept {
 }
 
 void* allocate_crash_memory(std::size_t bytes) {
-  bytes = rounded(std::max(bytes, alignment));
+  bytes = rounded(std::max(bytes, max_alignment));
   if (void* shared = allocate_shared_pages(bytes)) return std::memset(shared, 0, bytes);
   return std::memset(::operator new(bytes), 0, bytes);
 }
@@ -61,7 +61,7 @@ void* allocate_crash_memory(std::size_t bytes) {
 // stay allocated.
 void free_crash_memory(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr) return;
-  bytes = rounded(std::max(bytes, alignment));
+  bytes = rounded(std::max(bytes, max_alignment));
   if (!is_shared_crash_memory(memory, bytes)) return ::operator delete(memory);
   const std::lock_guard lock(taking());
   if (!left && static_cast<std::byte*>(memory) + bytes == begin + used) used -= bytes;

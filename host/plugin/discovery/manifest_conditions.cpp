@@ -60,7 +60,7 @@ ConditionInfo read_condition(const JsonField& entry, const OperatorInfo& info) {
   return condition;
 }
 
-bool is_list(ParamKind kind) {
+bool is_number_list(ParamKind kind) {
   return kind == ParamKind::ints || kind == ParamKind::floats;
 }
 
@@ -73,9 +73,9 @@ RuleInfo read_rule(const JsonField& entry, const OperatorInfo& info) {
   RuleInfo rule{"", one_of(entry.at(1), relations), ""};
   for (const std::size_t side : {std::size_t{0}, std::size_t{2}}) {
     const ParamInfo& param = param_at(entry.at(side), info);
-    const bool number = is_list(param.kind) || is_whole(param.kind) ||
+    const bool number = is_number_list(param.kind) || is_whole(param.kind) ||
                         param.kind == ParamKind::float32 || param.kind == ParamKind::float64;
-    const bool fits = rule.relation == "same_length"   ? is_list(param.kind)
+    const bool fits = rule.relation == "same_length"   ? is_number_list(param.kind)
                       : rule.relation == "multiple_of" ? is_whole(param.kind)
                                                        : number;
     if (!fits) entry.at(side).refuse("is '{}', which {} cannot compare", param.name, rule.relation);

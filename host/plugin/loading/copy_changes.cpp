@@ -54,9 +54,9 @@ std::uint64_t round_up(std::uint64_t number, std::uint64_t step) {
 }
 
 /// Collects changes to a copy's dynamic section and writes them.
-class Change {
+class DynamicSectionChange {
  public:
-  Change(int descriptor, const InputFile& copy, const ElfFile& elf)
+  DynamicSectionChange(int descriptor, const InputFile& copy, const ElfFile& elf)
       : descriptor_(descriptor), copy_(copy), elf_(elf), entries_(elf.dynamic_entries()) {}
 
   void set_symbolic() {
@@ -161,7 +161,7 @@ class Change {
 };
 
 void change(int descriptor, const InputFile& copy, const ElfFile& elf, const CopyChanges& changes) {
-  Change change(descriptor, copy, elf);
+  DynamicSectionChange change(descriptor, copy, elf);
   if (changes.search_itself_first && !brings_allocator(elf)) change.set_symbolic();
   if (!changes.origin.empty()) change.expand_run_paths(changes.origin.string());
   change.replace_needed(changes.needed);

@@ -50,8 +50,8 @@ tenon::NamedTensors run(const tenon::Graph& graph, const char* device,
   return tenon::Session(graph, on(device)).run(inputs);
 }
 
-void check_near(const tenon::NamedTensors& found, const tenon::NamedTensors& expected,
-                double tolerance) {
+void check_all_near(const tenon::NamedTensors& found, const tenon::NamedTensors& expected,
+                    double tolerance) {
   for (const auto& output : expected) {
     CAPTURE(output.first);
     const auto here = doubles(found.at(output.first)), there = doubles(output.second);
@@ -111,7 +111,8 @@ TEST_CASE(
   const auto graph = convnet(host, 0.25);
   const auto expected = run(graph, "cpu", images()), found = run(graph, "cuda", images());
   CHECK(same_bits(found.at("mask"), expected.at("mask")));
-  check_near(found, expected, 1e-4);  // cuDNN may use Winograd, which has larger rounding errors
+  check_all_near(found, expected,
+                 1e-4);  // cuDNN may use Winograd, which has larger rounding errors
 }
 
 TEST_CASE("on a GPU: products of bfloat16 sessions round their factors, forward and backward") {
@@ -218,7 +219,7 @@ TEST_CASE("on a GPU: batch_norm over rows of one channel matches the CPU for any
           {{"axis", axis}});
       const auto factors = net.graph.constant("factors", arbitrary(tenon::f32, shape, -1, 1, 9));
       net.differentiate(net.graph.add("sum", {net.graph.add("mul", {norm, factors})}));
-      check_near(run(net.graph, "cuda"), run(net.graph, "cpu"), 1e-5);
+      check_all_near(run(net.graph, "cuda"), run(net.graph, "cpu"), 1e-5);
     }
 }
 

@@ -100,7 +100,7 @@ Results attend(const AttentionRow& row, const Arguments& of) {
   return results;
 }
 
-Array numbers(tenon::DType dtype, const tenon::Shape& shape, unsigned seed) {
+Array random_numbers(tenon::DType dtype, const tenon::Shape& shape, unsigned seed) {
   return Array(dtype, random_doubles(shape, seed));
 }
 
@@ -120,16 +120,18 @@ void check_near(const Array& found, const DoubleArray& expected, double toleranc
 
 void check_attention(const AttentionRow& row, tenon::DType dtype) {
   CAPTURE(dtype);
-  std::vector<Array> inputs{numbers(dtype, row.heads(row.q_heads, row.queries, row.size), 1),
-                            numbers(dtype, row.heads(row.kv_heads, row.keys, row.size), 2),
-                            numbers(dtype, row.heads(row.kv_heads, row.keys, row.value_size), 3)};
+  std::vector<Array> inputs{
+      random_numbers(dtype, row.heads(row.q_heads, row.queries, row.size), 1),
+      random_numbers(dtype, row.heads(row.kv_heads, row.keys, row.size), 2),
+      random_numbers(dtype, row.heads(row.kv_heads, row.keys, row.value_size), 3)};
   inputs.resize(7);
-  if (row.mask.rank() > 0) inputs[3] = numbers(row.booleans ? tenon::boolean : dtype, row.mask, 4);
+  if (row.mask.rank() > 0)
+    inputs[3] = random_numbers(row.booleans ? tenon::boolean : dtype, row.mask, 4);
   if (row.booleans)
     for (std::int64_t i = 0; i < row.mask.size(); ++i) inputs[3].data<bool>()[i] = i % 3 != 1;
   if (row.past > 0) {
-    inputs[4] = numbers(dtype, {row.batch, row.kv_heads, row.past, row.size}, 5);
-    inputs[5] = numbers(dtype, {row.batch, row.kv_heads, row.past, row.value_size}, 6);
+    inputs[4] = random_numbers(dtype, {row.batch, row.kv_heads, row.past, row.size}, 5);
+    inputs[5] = random_numbers(dtype, {row.batch, row.kv_heads, row.past, row.value_size}, 6);
   }
   if (!row.lengths.empty()) {
     inputs[6] = Array(tenon::i64, tenon::Shape{row.batch});

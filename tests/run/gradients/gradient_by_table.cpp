@@ -45,10 +45,10 @@ struct SumOrFirst : Operator {
   }
 };
 
-using Step = std::int32_t (*)(tenon_gradient* io);
+using GradientCall = std::int32_t (*)(tenon_gradient* io);
 
-std::string error_of(Step step) {
-  static Step current_step;
+std::string error_of(GradientCall step) {
+  static GradientCall current_step;
   current_step = step;
   tenon_operator table = *table_of<Twice>();
   table.gradient = [](const void*, tenon_gradient* io) { return current_step(io); };
@@ -65,7 +65,7 @@ std::string error_of(Step step) {
 TEST_CASE("a gradient() that violates the rules of the ABI is refused with a message") {
   static tenon_value dy;
   const struct {
-    Step step;
+    GradientCall step;
     const char* words;
   } rows[] = {
       {[](tenon_gradient* io) { return io->value(io, TENON_GRADIENT_INPUT, 1, &dy); },
