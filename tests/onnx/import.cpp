@@ -44,6 +44,32 @@ TEST_CASE("import: constants are folded, and equal elements become one value") {
   CHECK(graph.constants().size() == 1);
 }
 
+TEST_CASE("import: weights of 8 bits stay integers for rules, and sessions fold the others") {
+  OnnxHost on;
+  const onnx_bytes::Texts tensors{
+      float_tensor("s", {}, {0.5F}), float_tensor("ws", {2}, {0.25F, 2}),
+      onnx_bytes::tensor("z", 2, {}, onnx_bytes::raw_data("\2")),
+      onnx_bytes::tensor("w", 3, {2, 2}, onnx_bytes::raw_data({"\1\2\377\4", 4}))};
+  const NodeFields quantize{"QuantizeLinear", {"x", "s", "z"}, {"xq"}},
+      dequantize{"DequantizeLinear", {"xq", "s", "z"}, {"xf"}};
+  const auto weight = [](int axis) {
+    return NodeFields{"DequantizeLinear", {"w", "ws"}, {"wf"}, {int_attribute("axis", axis)}};
+  };
+  const auto run_by = [&](const NodeFields& dequantized, const NodeFields& last) {
+    const auto graph = on.load({{quantize, dequantize, dequantized, last}, tensors});
+    std::vector<std::string> names;
+    for (const auto& node : tenon::Session(graph).optimized().nodes()) names.push_back(node.op);
+    return std::pair{names, on.run(graph)};
+  };
+  using Names = std::vector<std::string>;
+  CHECK(run_by(weight(1), {"MatMul", {"xf", "wf"}, {"y"}}) ==
+        std::pair{Names{"quantize", "quantized_matmul"}, Floats{-0.25F, 20, -0.25F, 44}});
+  CHECK(run_by(weight(0), {"Gemm", {"xf", "wf"}, {"y"}, {int_attribute("transB", 1)}}) ==
+        std::pair{Names{"quantize", "quantized_matmul"}, Floats{1.25F, 14, 2.75F, 26}});
+  CHECK(run_by(weight(1), {"Add", {"xf", "wf"}, {"y"}}) ==
+        std::pair{Names{"quantize", "dequantize", "add"}, Floats{1.25F, 6, 2.75F, 12}});
+}
+
 TEST_CASE("import: all missing operators are reported at once, with counts") {
   OnnxHost on;
   const auto failure = failure_of([&] {

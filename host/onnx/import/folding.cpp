@@ -34,13 +34,15 @@ bool Importer::may_make(const tenon_type& type) {
   return may_make(bytes);
 }
 
-// Folds small calls whose result is the same in every run.
+// Folds small calls whose result is the same in every run. Quantized weights stay, because rules
+// compute with their integers; sessions fold those that no rule takes.
 bool Importer::may_compute(const OperatorInfo& info, std::span<const Operand* const> inputs) const {
   if (inputs.empty() || info.random || !info.states.empty() || info.name == "dropout") return false;
   std::int64_t bytes = 0;
   for (const auto* input : inputs) {
     if (input->empty()) continue;
     if (!input->known() || input->elements.storage() != Storage::dense) return false;
+    if (info.name == "dequantize" && input == inputs[0] && input->elements.size() > 1) return false;
     bytes += byte_count(type_of({none, input->elements, {}}));
   }
   return bytes <= max_folded;
