@@ -63,6 +63,8 @@ struct QuantizedMatmul : MatmulLayer<WithActivation> {
     MatmulLayer::infer(io);
     const auto a = io.input("a").shape;
     if (a.has_rank()) quantized::check_depth(io, left, right, a[-1]);
+    io.require(!io.has_input("bias") || a.rank() != 1 || b.rank() != 1,
+               "the product of two vectors has no dimensions, but a bias has one");
     if (io.has_input("bias") && b.has_rank()) io.set_input("bias", {columns});
   }
 };

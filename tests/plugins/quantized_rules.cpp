@@ -128,6 +128,24 @@ TEST_CASE("products run with integers only if scales differ along the columns") 
     }
 }
 
+TEST_CASE("a bias of one element is added to a product of two vectors, which has no dimensions") {
+  RewritingHost with;
+  QuantizedGraph made(with.host);
+  const auto x = made.dequantize(made.graph.input("x", u8, Shape()), "x_f", 0.02, 100);
+  const auto weight = made.graph.add(
+      "dequantize", {made.graph.constant("w", whole(i8, {7}, -9, 9, 3)), made.scale("w_s", 0.1)},
+      {{"axis", 0}});
+  const auto product = made.graph.add("matmul", {x, weight}, {}, "product");
+  made.graph.output(
+      "y", made.graph.add("add", {product, made.graph.constant("c", numbers({1}, 1, 2, 1))}));
+  CHECK(number_of(operators_of(made.graph), "quantized_matmul") == 1);
+  for (const auto& shape : {Shape{7}, Shape{3, 7}}) {
+    const NamedTensors inputs{{"x", whole(u8, shape, 0, 255, 11)}};
+    CHECK(relative_difference(run(made.graph, inputs, Optimize::full).at("y"),
+                              run(made.graph, inputs, Optimize::none).at("y")) < 1e-5);
+  }
+}
+
 TEST_CASE("convolutions of dequantized values run with integers, in both layouts") {
   RewritingHost with;
   struct Layer {

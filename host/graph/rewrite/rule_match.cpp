@@ -129,7 +129,12 @@ bool RuleMatch::match_variable(std::size_t variable, ValueId value) {
   if (known && *known != value) return false;
   known = value;
   if (value == none) return declared.optional;
-  if (declared.number) return graph_.is_number(value, *declared.number);
+  if (declared.number) {
+    // The replacement would lose dimensions that the number may add to the result.
+    const auto& result = model_.values[model_.nodes[root()].first_output].type;
+    return graph_.is_number(value, *declared.number) &&
+           (result.rank >= 0 || model_.values[value].type.rank == 0);
+  }
   if (declared.rank && model_.values[value].type.rank != *declared.rank) return false;
   return !declared.constant || graph_.is_constant(value) ||
          model_.values[value].role == Role::state;

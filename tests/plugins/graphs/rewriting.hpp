@@ -1,5 +1,9 @@
 // Graphs of bundled operators, and how sessions optimize them.
 #pragma once
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <tenon/host/host.hpp>
 #include <tenon/host/session.hpp>
@@ -58,6 +62,18 @@ inline std::vector<std::string> nodes_of(const Graph& graph, Optimize optimize =
        Session(graph, {.training = training, .optimize = optimize}).optimized().nodes())
     names.push_back(node.name);
   return names;
+}
+
+/// The largest difference, relative to the largest element.
+inline double relative_difference(const Tensor& left, const Tensor& right) {
+  REQUIRE(left.shape() == right.shape());
+  double most = 0, largest = 0;
+  for (std::int64_t i = 0; i < left.size(); ++i) {
+    const double one = left.values<float>()[static_cast<std::size_t>(i)],
+                 other = right.values<float>()[static_cast<std::size_t>(i)];
+    most = std::max(most, std::fabs(one - other)), largest = std::max(largest, std::fabs(other));
+  }
+  return most / largest;
 }
 
 }  // namespace rewriting
