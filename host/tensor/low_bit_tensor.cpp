@@ -42,6 +42,7 @@ bool fits_low_bit(DType dtype, double value) {
     const auto whole = std::trunc(value);
     return whole <= largest && whole >= (format.is_signed ? -largest - 1 : 0);
   }
+  if (!format.is_signed && value < 0) return false;
   if (format.overflow == format.max)  // has neither infinities nor NaN
     return std::abs(value) <= largest;
   const auto rounded = halves::odd_float(value);

@@ -118,6 +118,10 @@ TEST_CASE("low-bit dtypes: text, filled tensors, random numbers, comparisons") {
   CHECK(message(f4e2m1fn, 6.5) == "6.5 does not fit into float4_e2m1fn");
   CHECK(message(f8e4m3fn, 500) == "500 does not fit into float8_e4m3fn");
   CHECK(message(f8e8m0fnu, 0) == "0 does not fit into float8_e8m0fnu");
+  CHECK(message(f8e8m0fnu, -1) == "-1 does not fit into float8_e8m0fnu");
+  CHECK(message(f8e8m0fnu, -std::numeric_limits<double>::infinity()) ==
+        "-inf does not fit into float8_e8m0fnu");
+  CHECK(full(f8e8m0fnu, {1}, std::nan("")).to_string().ends_with("nan"));
   CHECK(full(f8e5m2, {1}, std::numeric_limits<double>::infinity()).to_string().ends_with("inf"));
   for (const auto dtype :
        {f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0fnu, f4e2m1fn, i4, u4, i2, u2}) {
