@@ -102,6 +102,24 @@ TEST_CASE("low-bit dtypes: older opsets get nodes of Tenon's own") {
   exported::check_same(on.import(on.host), graph, {{"x", Tensor::from({1e9F, -1.3F}, {2})}});
 }
 
+TEST_CASE("low-bit dtypes: floats are cast through int32, as some runtimes round them to 4 bits") {
+  for (const auto from : {tenon::f32, tenon::f64, tenon::f16}) {
+    ExportHost on;
+    tenon::Graph graph(on.host);
+    graph.output("y", graph.add("cast", {graph.input("x", from, {5})}, {{"dtype", "int4"}}));
+    on.save(graph, {.opset = 21});
+    const auto model = tenon::onnx::read_model(on.path);
+    REQUIRE(model.graph.nodes.size() >= 2);
+    const auto& before_last = model.graph.nodes[model.graph.nodes.size() - 2];
+    CHECK(before_last.type == "Cast");
+    REQUIRE(before_last.attributes.size() == 1);
+    CHECK(std::get<std::int64_t>(before_last.attributes[0].value) == 6);  // INT32
+    const auto x = on.host.call("cast", {Tensor::from({0.6F, -1.7F, 7.9F, -9.0F, 6e4F}, {5})},
+                                {{"dtype", std::string(tenon::name_of(from))}});
+    exported::check_same(on.import(on.host), graph, {{"x", x}});
+  }
+}
+
 TEST_CASE("low-bit dtypes: casts as in onnx's reference implementation") {
   ExportHost on;
   const auto cast = [&](std::int32_t to, const Texts& more = {}) {

@@ -53,7 +53,8 @@ void output_integers(NodeExport& node, std::string x, DType from, DType to) {
                                      : Tensor::from({static_cast<float>(number)}, Shape::scalar()));
   };
   x = node.add("Where", {node.add("IsNaN", {x}), limit(0), x});
-  const auto limited = node.add("Clip", {x, limit(range.lowest), limit(range.highest)});
+  auto limited = node.add("Clip", {x, limit(range.lowest), limit(range.highest)});
+  if (low_bit_integers.has(to)) limited = node.cast(limited, i32);  // some runtimes round to 4 bits
   const NodeExport::Attributes as_to{{"to", std::int64_t{written::number_of(to)}}};
   if (to != i64 && to != u64) return node.output("Cast", {limited}, as_to);
   // The largest 64-bit integer is not a float64. For uint64 it is all ones, made from int64 -1,
