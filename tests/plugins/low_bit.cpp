@@ -239,9 +239,20 @@ TEST_CASE("pad: the value must be one of the dtype's numbers") {
   };
   CHECK(codes_of(padded(i4, -3)) == Codes{13, 1});
   CHECK(codes_of(padded(f8e4m3fn, 1.5)) == Codes{0x3c, 1});
+  CHECK(codes_of(padded(f8e5m2, inf)) == Codes{0x7c, 1});
+  CHECK(codes_of(padded(f8e5m2, -inf)) == Codes{0xfc, 1});
+  CHECK(codes_of(padded(f8e5m2, nan_value)) == Codes{0x7e, 1});
+  CHECK(codes_of(padded(f8e4m3fn, nan_value)) == Codes{0x7f, 1});
+  CHECK(codes_of(padded(f8e8m0fnu, nan_value)) == Codes{0xff, 1});
   const Tensor x = with_codes(f8e8m0fnu, {1}, {127});
   check_says(failure("pad", {x}, {{"before", {1}}, {"after", {0}}}),
              {"value", "0", "float8_e8m0fnu cannot represent"});
+  check_says(failure("pad", {with_codes(f8e4m3fn, {1}, {1})},
+                     {{"before", {1}}, {"after", {0}}, {"value", inf}}),
+             {"value", "inf", "float8_e4m3fn cannot represent"});
+  check_says(failure("pad", {with_codes(i4, {1}, {1})},
+                     {{"before", {1}}, {"after", {0}}, {"value", nan_value}}),
+             {"value", "nan", "int4 cannot represent"});
   check_says(failure("pad", {with_codes(u4, {1}, {1})},
                      {{"before", {1}}, {"after", {0}}, {"value", 16.0}}),
              {"value", "16", "uint4 cannot represent"});

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -95,7 +96,7 @@ struct Pad : tenon::Operator {
       return;
     if (tenon::low_bit.has(dtype) && mode != PadMode::constant) return;
     const bool exact = tenon::low_bit.has(dtype)
-                           ? low_bit_value(dtype) == value
+                           ? low_bit_holds(dtype)
                            : tenon::visit<tenon::any_integer + tenon::Types{tenon::boolean}>(
                                  dtype, [&]<class T>() { return representable<T>(value); });
     if (!exact) io.param_error("value", "is ", value, ", which ", dtype, " cannot represent");
@@ -103,8 +104,7 @@ struct Pad : tenon::Operator {
 
   void forward(const tenon::Call& call) const {
     const auto dtype = call.input_type(0).dtype;
-    if (tenon::low_bit.has(dtype))
-      return forward_as(call, low_bit_format(dtype).encode(static_cast<float>(value)));
+    if (tenon::low_bit.has(dtype)) return forward_as(call, low_bit_code(dtype));
     tenon::visit<tenon::every_type>(dtype,
                                     [&]<class T>() { forward_as<T>(call, static_cast<T>(value)); });
   }
@@ -252,9 +252,12 @@ struct Pad : tenon::Operator {
     return source;
   }
 
-  float low_bit_value(tenon::DType dtype) const {
-    const auto& format = tenon::low_bit_format(dtype);
-    return format.decode(format.encode(static_cast<float>(value)));
+  std::uint8_t low_bit_code(tenon::DType dtype) const {
+    return tenon::low_bit_format(dtype).encode(static_cast<float>(value), false);  // keeps infinity
+  }
+  bool low_bit_holds(tenon::DType dtype) const {
+    const double held = tenon::low_bit_format(dtype).decode(low_bit_code(dtype));
+    return held == value || (std::isnan(held) && std::isnan(value));
   }
 
   /// T: the type of x, or the byte that stores a low-bit number.
