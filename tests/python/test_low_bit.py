@@ -108,3 +108,6 @@ def test_npy_files_have_the_bytes_of_ml_dtypes(tmp_path):
     )
     with pytest.raises(tenon.FileError, match="a dtype that numpy lacks"):
         tenon.load_array(str(path))
+    np.save(path, numbers)  # of a type that numpy calls f1
+    with pytest.raises(tenon.FileError, match="a dtype that numpy lacks"):
+        tenon.load_array(str(path))

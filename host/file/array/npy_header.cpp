@@ -186,7 +186,7 @@ NpyHeader parse_npy_header(const std::string& name, std::span<const std::byte> b
   }
   const std::optional<NpyDtype> dtype = npy_dtype_from(fields.dtype);
   if (!dtype) {
-    if (fields.dtype.ends_with("V1"))
+    if (fields.dtype.ends_with("V1") || fields.dtype.ends_with("f1"))  // f1: ml_dtypes' float8_e5m2
       throw file_failure(
           "read", name,
           "its elements are bytes of a dtype that numpy lacks, which the file does not name",
