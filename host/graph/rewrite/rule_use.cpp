@@ -6,6 +6,9 @@
 
 #include "device/devices.hpp"
 #include "graph/builder.hpp"
+#include "graph/inference/inference.hpp"
+#include "graph/kernel_set.hpp"
+#include "graph/parameters.hpp"
 #include "graph/rewrite/rule_match.hpp"
 #include "plugin/operator_name.hpp"
 
@@ -36,6 +39,21 @@ bool brings_variables(const GraphModel& model, NodeId id, std::size_t values_bef
       return true;
   }
   return false;
+}
+
+// Whether the device has a kernel of the node, for its types if they are known.
+bool has_kernel(const GraphModel& model, NodeId id, const LoadedOperator& op,
+                const Device& device) {
+  std::vector<tenon_attribute> attributes;
+  fill_attributes(model, model.nodes[id], attributes);
+  CallTypes types;
+  gather_types(model, model.nodes[id], types);
+  if (std::any_of(types.inputs.begin(), types.inputs.end(), [](const tenon_type& type) {
+        return type.present && type.dtype == TENON_DTYPE_UNKNOWN;
+      }))
+    return !op.candidates[device.type()].empty();
+  const KernelSet kernels(op, device.type(), attributes, false);
+  return kernels.find(*op.info, types) < kernels.size();
 }
 
 }  // namespace
@@ -232,7 +250,7 @@ ValueId Rewriting::build_replacement(const ResolvedRule& rule, const RuleMatch& 
     added.push_back(id);
     if (brings_variables(model, id, values_before)) return none;
     const auto& loaded = *binding_->nodes[id].op;
-    if (loaded.candidates[runs_on.type()].empty() || loaded.make != nullptr) return none;
+    if (loaded.make != nullptr || !has_kernel(model, id, loaded, runs_on)) return none;
     results.push_back(model.nodes[id].first_output);
   }
   return rule.rule.result.call ? results[rule.rule.result.index]

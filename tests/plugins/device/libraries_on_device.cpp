@@ -249,3 +249,19 @@ TEST_CASE("on a GPU: more than 2^31 elements") {
   for (const double total : totals) furthest = std::max(furthest, std::abs(total - 1));
   CHECK(furthest < 0.05);
 }
+
+TEST_CASE("on a GPU: a rule does not move a node to the CPU because of its dtype") {
+  auto* const found_host = host_with_gpu<true>();
+  if (found_host == nullptr) return;
+  for (const auto dtype : {tenon::f32, tenon::f64}) {
+    CAPTURE(tenon::name_of(dtype));
+    tenon::Graph graph(*found_host);
+    graph.output("y", graph.add("mean", {graph.input("x", dtype, {-1, 3, -1, -1})},
+                                {{"axis", Integers{2, 3}}, {"keepdims", true}}));
+    tenon::SessionOptions options;
+    options.device = "cuda";
+    const auto nodes = tenon::Session(graph, options).optimized().nodes();
+    REQUIRE(nodes.size() == 1);
+    CHECK(nodes[0].op == (dtype == tenon::f32 ? "global_avg_pool" : "mean"));
+  }
+}
