@@ -1,5 +1,6 @@
 // Registers the operators of this plugin.
 #include "encoders.hpp"
+#include "ngrams.hpp"
 #include "scores.hpp"
 #include "svm.hpp"
 #include "tree_ensemble.hpp"
@@ -10,6 +11,7 @@ TENON_OPERATOR(label_encoder, LabelEncoder)
 TENON_OPERATOR(normalizer, Normalizer)
 TENON_OPERATOR(svm_classifier, SvmClassifier)
 TENON_OPERATOR(svm_regressor, SvmRegressor)
+TENON_OPERATOR(tfidf_vectorizer, TfidfVectorizer)
 TENON_OPERATOR(transform_scores, TransformScores)
 TENON_OPERATOR(tree_ensemble, TreeEnsemble)
 TENON_OPERATOR(tree_ensemble_classifier, TreeEnsembleClassifier)

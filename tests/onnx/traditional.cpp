@@ -140,6 +140,56 @@ TEST_CASE("ai.onnx.ml: linear models, scalers and encoders") {
                x, {"label", "scores"}) == x);
 }
 
+TEST_CASE("TfIdfVectorizer: counts n-grams, also with gaps, in rows and vectors") {
+  struct Case {
+    const char* mode;
+    std::int64_t min, max, skip;
+    Dims shape;
+    Values expected;
+  };
+  imported::OnnxHost on;
+  // n-grams 5, 6, 5 6 and 6 6
+  for (const auto& [mode, min, max, skip, shape, expected] :
+       std::vector<Case>{{"TF", 1, 2, 0, {6}, {3, 1, 2, 1}},
+                         {"TF", 2, 2, 0, {6}, {0, 1, 0, 1}},
+                         {"TF", 1, 1, 5, {6}, {3, 0, 2, 0}},
+                         {"IDF", 2, 3, 1, {6}, {0, 30, 0, 40}},
+                         {"TFIDF", 1, 2, 1, {6}, {60, 90, 20, 40}},
+                         {"TF", 1, 2, 1, {2, 3}, {2, 2, 1, 1, 1, 1, 1, 0}}}) {
+    const auto tried = fmt::format("{}, {} to {} elements, {} skipped, rank {}", mode, min, max,
+                                   skip, shape.size());
+    CAPTURE(tried);
+    ModelFields model;
+    model.graph.nodes = {
+        {"TfIdfVectorizer",
+         {"x"},
+         {"y"},
+         {text_attribute("mode", mode), int_attribute("min_gram_length", min),
+          int_attribute("max_gram_length", max), int_attribute("max_skip_count", skip),
+          ints_attribute("pool_int64s", {5, 6, 5, 6, 6, 6}), ints_attribute("ngram_counts", {0, 2}),
+          ints_attribute("ngram_indexes", {2, 0, 1, 3}), float_list("weights", {10, 20, 30, 40})}}};
+    const auto path = on.folder / "model.onnx", exported = on.folder / "exported.onnx";
+    std::vector<Dim> dims;
+    for (const auto size : shape) dims.push_back({size});
+    model.graph.inputs = {value("x", tensor_type(7, dims))};
+    model.graph.outputs = {value("y")};
+    std::ofstream(path, std::ios::binary) << model.bytes();
+    const auto graph = tenon::onnx::load(on.host, path);
+    tenon::onnx::save(graph, exported);
+    tenon::onnx::ImportOptions from_nodes;  // not the embedded graph
+    from_nodes.prefer_functions = true;
+    const auto x = tenon::Tensor::from(std::vector<std::int64_t>{5, 6, 6, 5, 7, 6},
+                                       tenon::Shape(shape.data(), static_cast<int>(shape.size())));
+    const auto counts = [&](const tenon::Graph& one) {
+      const auto y = tenon::Session(one).run({{"x", x}}).at("y");
+      return Values(y.values<float>().begin(), y.values<float>().end());
+    };
+    CHECK(counts(graph) == expected);
+    CHECK(counts(tenon::onnx::load(on.host, exported, from_nodes)) == expected);
+    CHECK(tenon::onnx::describe(exported).operators[0].type == "TfIdfVectorizer");
+  }
+}
+
 TEST_CASE("ai.onnx.ml: a scaler refuses other numbers of columns, as onnxruntime does") {
   MlHost on;
   CHECK(on.refusal("Scaler", {float_list("offset", {1, 2, 3})})
@@ -384,6 +434,20 @@ TEST_CASE("texts: a category mapper, in both directions") {
   CHECK(on.names(there_and_back, {"c", "?", "a"}) == Names{"c", "none", "a"});
 }
 
+TEST_CASE("texts: a vectorizer counts words") {
+  TextHost on;
+  const auto graph =
+      on.load({node("TfIdfVectorizer", {"c"},
+                    {text_attribute("mode", "TF"), int_attribute("min_gram_length", 1),
+                     int_attribute("max_gram_length", 1), int_attribute("max_skip_count", 0),
+                     text_list("pool_strings", {"a", "b"}), ints_attribute("ngram_counts", {0}),
+                     ints_attribute("ngram_indexes", {1, 0})},
+                    {"y"}, "")},
+              {"c"}, {"y"});
+  CHECK(graph.inputs()[0].categories == Names{"a", "b"});
+  CHECK(on.numbers<float>(graph, {"b", "?", "a"}) == Values{1, 0, 0, 0, 0, 1});
+}
+
 TEST_CASE("texts: nodes move them, and joined texts share their names") {
   TextHost on;
   const auto graph = on.load(
@@ -474,7 +538,15 @@ TEST_CASE("texts: what is refused") {
                  "LabelEncoder", {"c"},
                  {text_list("keys_strings", {"a", "b"}), text_list("values_strings", {"a"})})}),
              {"it has 2 keys and 1 values"});
-  check_says(on.refusal({node("TfIdfVectorizer", {"c"}, {}, {"y"}, "")}), {"TfIdfVectorizer"});
+  check_says(on.refusal({node("TfIdfVectorizer", {"c"}, {}, {"y"}, "")}),
+             {"TfIdfVectorizer", "it has no pool_int64s"});
+  check_says(
+      on.refusal({node("TfIdfVectorizer", {"c"}, {ints_attribute("pool_int64s", {1})}, {"y"}, "")}),
+      {"its n-grams are numbers, but its input is text"});
+  check_says(
+      on.refusal({node("TfIdfVectorizer", {"x"}, {text_list("pool_strings", {"a"})}, {"y"}, "")},
+                 {"x"}),
+      {"its n-grams are texts, but its input is float32"});
   check_says(on.refusal({node("LinearClassifier", {"x"},
                               {float_list("coefficients", {1, 1}), float_list("intercepts", {0}),
                                text_list("classlabels_strings", {"a"})})},

@@ -342,6 +342,35 @@ TEST_CASE("normalizer: norms of rows, and rows of zeros") {
   for (const auto* norm : {"l1", "l2", "max"}) CHECK(by(norm)[5] == 0);
 }
 
+TEST_CASE("tfidf_vectorizer: pools that do not fit are refused") {
+  using Longs = std::vector<std::int64_t>;
+  const auto list = [](const Longs& numbers) {
+    return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+  };
+  struct Case {
+    Longs starts, columns;
+    const char* message;
+  };
+  for (const auto& [starts, columns, message] : std::vector<Case>{
+           {{0, 2}, {0, 1, 2}, ""},
+           {{0, 1}, {0, 1, 2}, "the n-grams of length 2 are the elements 1 to 4 of pool"},
+           {{0, 5}, {0, 1, 2}, "the n-grams of length 1 are the elements 0 to 5"},
+           {{2, 0}, {0, 1, 2}, "the n-grams of length 1 are the elements 2 to 0"},
+           {{0, 2}, {0, 1}, "pool has 3 n-grams, but columns has 2 elements"},
+           {{0, 2}, {0, 1, 3}, "columns has 3, but the output has 3 columns"},
+           {{0, 2}, {0, -1, 2}, "columns has -1, but the output has 3 columns"}}) {
+    const std::string needed = message;
+    CAPTURE(needed);
+    const auto failure = failure_of([&, &starts = starts, &columns = columns] {
+      host().call("tfidf_vectorizer",
+                  {list({7, 8}), list({7, 8, 7, 8}), list(starts), list(columns)},
+                  {{"outputs", std::int64_t{3}}});
+    });
+    CHECK(failure.message.empty() == needed.empty());
+    CHECK(failure.message.find(needed) != std::string::npos);
+  }
+}
+
 TEST_CASE("svm_regressor: each kernel's formula") {
   const Doubles x{0.5, -1, 2}, v{1, 0.25, -0.5}, w{0, 1, 1};
   double dot_v = 0, dot_w = 0, far_v = 0, far_w = 0;

@@ -39,6 +39,7 @@ TRADITIONAL = (
     "normalizer",
     "svm_classifier",
     "svm_regressor",
+    "tfidf_vectorizer",
     "transform_scores",
     "tree_ensemble",
     "tree_ensemble_classifier",

@@ -160,6 +160,29 @@ bool label_encoder(NodeExport& node) {
   return true;
 }
 
+bool tfidf_vectorizer(NodeExport& node) {
+  const auto columns = integers(node, "columns");
+  if (!are_constant(node) || columns.empty() ||
+      *std::max_element(columns.begin(), columns.end()) + 1 != node.integer("outputs"))
+    return false;
+  NodeExport::Attributes attributes{{"mode", upper(node.text("mode"))},
+                                    {"min_gram_length", node.integer("min_length")},
+                                    {"max_gram_length", node.integer("max_length")},
+                                    {"max_skip_count", node.integer("max_skip")},
+                                    {"pool_int64s", integers(node, "pool")},
+                                    {"ngram_counts", integers(node, "starts")},
+                                    {"ngram_indexes", columns}};
+  if (const auto weights = reals(node, "weights"); !weights.empty())
+    attributes.push_back({"weights", weights});
+  node.add_node({.type = "TfIdfVectorizer",
+                 .inputs = {node.input(0)},
+                 .outputs = node.node().outputs,
+                 .attributes = std::move(attributes),
+                 .name = node.node().name},
+                node.opset());
+  return true;
+}
+
 /// The trees of a forest of arrays, whose nodes ONNX names by tree and number. Nodes that no root
 /// reaches are left out. `kind` begins the attributes of the weights.
 class NamedForest {
@@ -283,6 +306,7 @@ const Decomposition traditional_models_written[] = {
     {"tenon.normalizer", normalizer},
     {"tenon.svm_classifier", svm_classifier},
     {"tenon.svm_regressor", svm_regressor},
+    {"tenon.tfidf_vectorizer", tfidf_vectorizer},
     {"tenon.transform_scores", transform_scores},
     {"tenon.tree_ensemble", tree_ensemble},
     {"tenon.tree_ensemble_classifier", tree_ensemble_classifier}};

@@ -31,6 +31,10 @@ const Mover* mover_of(const proto::Node& node) {
   return found == std::end(movers) ? nullptr : found;
 }
 
+bool is_vectorizer(const proto::Node& node) {
+  return node.domain.empty() && node.type == "TfIdfVectorizer";
+}
+
 }  // namespace
 
 std::int64_t TextNames::index_of(std::string_view text) {
@@ -47,18 +51,19 @@ bool moves_texts(const proto::Node& node) {
 
 bool reads_texts(const proto::Node& node) {
   constexpr std::string_view types[] = {"CategoryMapper", "LabelEncoder", "OneHotEncoder"};
-  return node.domain == ml &&
-         std::find(std::begin(types), std::end(types), node.type) != std::end(types);
+  return is_vectorizer(node) || (node.domain == ml && std::find(std::begin(types), std::end(types),
+                                                                node.type) != std::end(types));
 }
 
 bool has_texts(const proto::Node& node) {
   constexpr std::string_view names[] = {"cats_strings", "classes_strings", "classlabels_strings",
-                                        "keys_strings", "values_strings"};
-  return node.domain == ml && std::any_of(node.attributes.begin(), node.attributes.end(),
-                                          [&](const proto::Attribute& attribute) {
-                                            return std::find(std::begin(names), std::end(names),
-                                                             attribute.name) != std::end(names);
-                                          });
+                                        "keys_strings", "pool_strings",    "values_strings"};
+  return (node.domain == ml || is_vectorizer(node)) &&
+         std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [&](const proto::Attribute& attribute) {
+                       return std::find(std::begin(names), std::end(names), attribute.name) !=
+                              std::end(names);
+                     });
 }
 
 bool has_texts(const proto::Graph& graph) {

@@ -1,4 +1,5 @@
-// ai.onnx.ml's encoders, which look up numbers and texts. Texts are indices of names.
+// ai.onnx.ml's encoders and TfIdfVectorizer, which look up numbers and texts. Texts are indices of
+// names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -178,6 +179,38 @@ void one_hot_encoder(NodeImport& node) {
       node.add("tenon.one_hot", std::vector{index}, {{"depth", count}, {"dtype", "float32"}}));
 }
 
+/// Texts become indices of the input's names, as for an encoder.
+void tfidf_vectorizer(NodeImport& node) {
+  const auto list = [&](const char* name) {
+    const auto found = node.integers(name);
+    node.require(found && !found->empty(), fmt::format("it has no {}", name));
+    return *found;
+  };
+  const auto* texts = node.texts("pool_strings");
+  const bool is_text = texts != nullptr && !texts->empty();
+  const auto pool =
+      is_text ? indices_of(*texts, *names_of_input(node, "n-grams")) : list("pool_int64s");
+  if (!is_text) require_numbers(node, "n-grams");
+  const auto columns = list("ngram_indexes");
+  const auto last = *std::max_element(columns.begin(), columns.end());
+  node.require(last >= 0 && last < INT32_MAX, fmt::format("its ngram_indexes contain {}", last));
+  node.charge_bytes(4 * (last + 1));
+  std::vector<Operand> inputs{node.input(0), node.constant(pool),
+                              node.constant(list("ngram_counts")), node.constant(columns)};
+  if (const auto weights = numbers_of(node, "weights", f32))
+    inputs.push_back(node.constant(weights));
+  auto mode = node.text("mode", "");
+  node.require(mode == "TF" || mode == "IDF" || mode == "TFIDF",
+               fmt::format("its mode '{}' is not TF, IDF or TFIDF", mode));
+  for (auto& letter : mode) letter = static_cast<char>(letter + 32);
+  node.output(node.add("tenon.tfidf_vectorizer", inputs,
+                       {{"mode", mode},
+                        {"min_length", node.integer("min_gram_length", 1)},
+                        {"max_length", node.integer("max_gram_length", 1)},
+                        {"max_skip", node.integer("max_skip_count", 0)},
+                        {"outputs", last + 1}}));
+}
+
 void dict_vectorizer(NodeImport& node) {
   node.refuse("its input is a map, but Tenon has only tensors");
 }
@@ -186,7 +219,8 @@ const Composition encoders_read[] = {{"CategoryMapper", category_mapper, 1, ml_d
                                      {"DictVectorizer", dict_vectorizer, 1, ml_domain},
                                      {"LabelEncoder", label_encoder_by_position, 1, ml_domain},
                                      {"LabelEncoder", label_encoder, 2, ml_domain},
-                                     {"OneHotEncoder", one_hot_encoder, 1, ml_domain}};
+                                     {"OneHotEncoder", one_hot_encoder, 1, ml_domain},
+                                     {"TfIdfVectorizer", tfidf_vectorizer, 9}};
 
 }  // namespace
 }  // namespace tenon::onnx
