@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <protozero/pbf_reader.hpp>
 #include <set>
 #include <sstream>
 #include <tenon/host/cast_storage.hpp>
@@ -36,9 +37,10 @@ std::string bytes_of(const fs::path& path) {
   return text.str();
 }
 
-/// Reads a file with a single tensor as the only initializer of a model.
-tenon::Tensor tensor_of(const fs::path& path) {
-  const auto graph = onnx_bytes::message([&](auto& to) { to.add_message(5, bytes_of(path)); });
+/// Reads a tensor as the only initializer of a model. Tensors of sequences have no names.
+tenon::Tensor tensor_of(const fs::path& path, const std::string& tensor) {
+  const auto named = tensor + onnx_bytes::message([](auto& to) { to.add_string(8, "t"); });
+  const auto graph = onnx_bytes::message([&](auto& to) { to.add_message(5, named); });
   const auto bytes = onnx_bytes::message([&](auto& to) {
     to.add_int64(1, 8);
     to.add_message(8, onnx_bytes::message([](auto& opset) { opset.add_int64(2, 13); }));
@@ -49,6 +51,51 @@ tenon::Tensor tensor_of(const fs::path& path) {
   const auto model =
       onnx::read_model(tenon::FileBytes{path.string(), {copy->data(), copy->size()}, copy});
   return onnx::TensorReader(model).read(model.graph.initializers[0]).clone();
+}
+
+std::vector<std::string> messages(const std::string& bytes, std::uint32_t field) {
+  std::vector<std::string> found;
+  protozero::pbf_reader reader(bytes);
+  while (reader.next())
+    if (reader.tag() == field)
+      found.push_back(reader.get_string());
+    else
+      reader.skip();
+  return found;
+}
+
+struct Value {
+  bool is_sequence = false;
+  std::vector<tenon::Tensor> tensors{};  ///< empty for an optional without an element
+
+  std::string name(const std::string& of_model, std::size_t i) const {
+    return is_sequence ? of_model + "_" + std::to_string(i) : of_model;
+  }
+};
+
+/// `type`: of the model's input or output.
+Value value_of(const fs::path& path, std::string_view type) {
+  constexpr std::string_view optional = "optional ";
+  std::vector<std::string> parts{bytes_of(path)};
+  Value value;
+  if (type.starts_with(optional)) {
+    type.remove_prefix(optional.size());
+    parts = messages(parts[0], type.starts_with("sequence") ? 5 : 3);
+  }
+  value.is_sequence = type.starts_with("sequence");
+  if (value.is_sequence && !parts.empty()) parts = messages(parts[0], 3);
+  for (const auto& part : parts) value.tensors.push_back(tensor_of(path, part));
+  return value;
+}
+
+std::vector<Value> values_of(const fs::path& base, const std::vector<onnx::ValueInfo>& infos) {
+  std::vector<Value> values;
+  for (const auto& info : infos) {
+    const fs::path path = base.string() + std::to_string(values.size()) + ".pb";
+    if (!fs::exists(path)) break;
+    values.push_back(value_of(path, info.type));
+  }
+  return values;
 }
 
 tenon::Tensor numbers(tenon::Host& host, const tenon::Tensor& tensor) {
@@ -91,28 +138,38 @@ Result result_of(tenon::Host& host, const fs::path& folder, bool fixes) {
   try {
     const auto set = folder / "test_data_set_0";
     const auto info = onnx::describe(folder / "model.onnx");
-    std::vector<tenon::Tensor> given, expected;
-    while (fs::exists(set / ("input_" + std::to_string(given.size()) + ".pb")))
-      given.push_back(tensor_of(set / ("input_" + std::to_string(given.size()) + ".pb")));
-    while (fs::exists(set / ("output_" + std::to_string(expected.size()) + ".pb")))
-      expected.push_back(tensor_of(set / ("output_" + std::to_string(expected.size()) + ".pb")));
+    const auto given = values_of(set / "input_", info.inputs),
+               expected = values_of(set / "output_", info.outputs);
     onnx::ImportOptions options;
     tenon::NamedTensors inputs;
-    for (std::size_t i = 0; i < info.inputs.size() && i < given.size(); ++i) {
-      const bool whole = given[i].dtype() == tenon::i64 && i > 0;
-      if (fixes && whole)
-        options.fixed.emplace(info.inputs[i].name, given[i]);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const auto& [is_sequence, tensors] = given[i];
+      const auto& name = info.inputs[i].name;
+      if (is_sequence) options.lengths.emplace(name, tensors.size());
+      if (fixes && !is_sequence && i > 0 && tensors.at(0).dtype() == tenon::i64)
+        options.fixed.emplace(name, tensors[0]);
       else
-        inputs.emplace(info.inputs[i].name, given[i]);
+        for (std::size_t at = 0; at < tensors.size(); ++at)
+          inputs.emplace(given[i].name(name, at), tensors[at]);
     }
     auto graph = onnx::load(host, folder / "model.onnx", options);
     const auto made = tenon::Session(graph).run(inputs);
     result.right = true;
-    for (std::size_t i = 0; i < info.outputs.size() && i < expected.size(); ++i)
-      if (!is_near(host, made.at(info.outputs[i].name), expected[i], Tolerance(folder))) {
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      for (std::size_t at = 0; at < expected[i].tensors.size(); ++at, ++compared) {
+        const auto name = expected[i].name(info.outputs[i].name, at);
+        const auto found = made.find(name);
+        if (found != made.end() &&
+            is_near(host, found->second, expected[i].tensors[at], Tolerance(folder)))
+          continue;
         result.right = false;
-        result.reason = "output '" + info.outputs[i].name + "' differs";
+        result.reason = "output '" + name + "' differs";
       }
+    if (compared != made.size()) {
+      result.right = false;
+      result.reason = "the number of outputs differs";
+    }
   } catch (const tenon::Failure& failure) {
     result.refused = true;
     result.reason = failure.what();

@@ -5,6 +5,7 @@
 #include <tenon/host/onnx.hpp>
 
 #include "cli/command.hpp"
+#include "cli/print/parameter_text.hpp"
 #include "cli/print/show_graph.hpp"
 #include "cli/streams.hpp"
 #include "io/counted.hpp"
@@ -29,6 +30,14 @@ Tensor fixed_value(const std::string& text) {
   return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
 }
 
+std::int64_t parse_length(const std::string& name, const std::string& text) {
+  const auto length = parse_number<std::int64_t>(text);
+  if (!length)
+    throw Failure(FailureKind::usage,
+                  fmt::format("--length {}={}: '{}' is not an integer", name, text, text));
+  return *length;
+}
+
 onnx::ImportOptions read_options(const Context& context, const Arguments& arguments) {
   onnx::ImportOptions options;
   options.trust_links = context.global().has("trust-links");
@@ -36,6 +45,8 @@ onnx::ImportOptions read_options(const Context& context, const Arguments& argume
     options.shapes.emplace(name, parse_shape(dims));
   for (const auto& [name, value] : arguments.named("fix"))
     options.fixed.emplace(name, fixed_value(value));
+  for (const auto& [name, length] : arguments.named("length"))
+    options.lengths.emplace(name, parse_length(name, length));
   options.map = arguments.named("map");
   options.keep_unknown = arguments.has("keep-unknown");
   options.prefer_functions = arguments.get("functions") == "body";
@@ -69,6 +80,8 @@ const bool added_import = add_command(
                  {"shape", "NAME=DIMS",
                   "shape of an input with dimensions that are unknown in the model",
                   Named{"image=1x3x224x224"}},
+                 {"length", "NAME=N", "length of an input that is a sequence of tensors",
+                  Named{"images=3"}},
                  {"fix", "NAME=VALUE",
                   "replace an input by a constant: a number, comma-separated numbers, or a file",
                   Named{"k=5"}},

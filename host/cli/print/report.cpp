@@ -32,6 +32,7 @@ constexpr OptionHint option_hints[] = {
     {"add the plugin that has the operators", "--plugins DIR"},
     {"give it another name", "--name NAME"},
     {"the plan reports the memory it needs", "tenon show --memory"},
+    {"give the input a known length", "tenon import --length NAME=N"},
     {"make that input a constant", "tenon import --fix NAME=VALUE"},
     {"give the inputs fully known shapes", "tenon import --shape NAME=DIMS"},
     {"name the operator that computes", "tenon import --map DOMAIN::TYPE=OPERATOR"},

@@ -254,12 +254,16 @@ struct LoopComponents {
   std::vector<Operand> carried{};
 };
 
+bool is_flag(const Operand& condition) {
+  return condition.known() && condition.elements.dtype() == boolean &&
+         condition.elements.size() == 1;
+}
+
 // True if the condition never changes and all shapes are known, so that only the trip count
 // decides.
 bool is_scan(const LoopComponents& components, const SubgraphImport& body) {
   const auto is_always_true = [](const Operand& condition) {
-    return condition.known() && condition.elements.dtype() == boolean &&
-           condition.elements.size() == 1 && condition.elements.values<bool>()[0];
+    return is_flag(condition) && condition.elements.values<bool>()[0];
   };
   const bool passed_on = body.result(0).value == body.declared(1);
   if (!is_always_true(components.condition) || (!passed_on && !is_always_true(body.result(0))))
@@ -313,9 +317,46 @@ void add_loop(NodeImport& node, const LoopComponents& components, SubgraphImport
                                          {"outputs", components.outputs()}}));
 }
 
+// Sequences and optionals exist during import only, so the iterations become nodes one by one.
+void unroll_loop(NodeImport& node, const LoopComponents& components) {
+  const auto& limit = components.limit;
+  node.require(limit.known() && limit.elements.dtype() == i64 && limit.elements.size() == 1,
+               "it carries a sequence, but its trip count is not known when the model is imported");
+  const auto trips = limit.elements.values<std::int64_t>()[0];
+  const auto carries = components.carried.size();
+  auto carried = components.carried;
+  auto again = components.condition;
+  std::vector<std::vector<Operand>> rows(components.body.outputs.size() - 1 - carries);
+  for (std::int64_t i = 0; i < trips; ++i) {
+    node.require(
+        is_flag(again),
+        "it carries a sequence, but its condition is not known when the model is imported");
+    if (!again.elements.values<bool>()[0]) break;
+    std::vector<Operand> inputs{node.constant(Tensor::from({i}, Shape::scalar())), again};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    auto made = node.inlined(components.body, inputs);
+    if (made.empty()) return;  // operators are missing
+    again = made[0];
+    std::copy_n(made.begin() + 1, carries, carried.begin());
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      rows[row].push_back(
+          node.add("tenon.expand_dims", std::vector{made[1 + carries + row]}, {{"axis", {0}}}));
+  }
+  set_outputs(node, carried);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    node.require(!rows[row].empty(), "it has no iteration, so its scan outputs have no shape");
+    node.output(carries + row, node.add("tenon.concat", rows[row], {{"axis", 0}}));
+  }
+}
+
 // The body is imported again with wider types until its results fit its inputs.
 void loop(NodeImport& node) {
   const LoopComponents components(node);
+  const auto is_list = [](const Operand& operand) {
+    return operand.sequence != nullptr || operand.empty();
+  };
+  if (std::any_of(components.carried.begin(), components.carried.end(), is_list))
+    return unroll_loop(node, components);
   std::vector<tenon_type> types;
   for (const auto& operand : components.carried) types.push_back(node.importer().type_of(operand));
   for (bool fits = false; !fits;) {

@@ -372,7 +372,9 @@ bool Importer::defer(NodeImport& node) {
   const auto& outputs = node.node().outputs;
   const auto count = std::count_if(outputs.begin(), outputs.end(),
                                    [](std::string_view name) { return !name.empty(); });
-  if (!may_defer_ || node.inputs() == 0 || count == 0) return false;
+  if (!may_defer_ || node.inputs() == 0 || count == 0 || handles_sequences(node.node()) ||
+      reads_sequence(node.node()))
+    return false;
   constexpr std::int64_t max_elements = 512;  // of the constants stored in the node
   std::vector<std::pair<std::size_t, tenon_type>> inputs;
   std::vector<ValueId> values;

@@ -103,9 +103,13 @@ void Importer::charge_inlined(const NodeImport& node, const proto::Function& fun
             },
             attribute.value);
     });
-  inlined_ += known->second;
+  charge_inlined(node, known->second, "functions");
+}
+
+void Importer::charge_inlined(const NodeImport& node, std::size_t weight, const char* what) {
+  inlined_ += weight;
   if (const auto limit = min_inlined + model_.bytes.size() / 40; inlined_ > limit)
-    node.refuse(fmt::format("its functions expand to more than {} nodes", limit));
+    node.refuse(fmt::format("its {} expand to more than {} nodes", what, limit));
 }
 
 }  // namespace tenon::onnx

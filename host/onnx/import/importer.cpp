@@ -47,10 +47,10 @@ std::string_view without_number(std::string_view name) {
 }
 
 // Texts are indices of names.
-DType dtype_of(const proto::ValueInfo& input) {
-  const auto* element = input.type == nullptr ? nullptr : element_type(input.type->dtype);
+DType dtype_of(const proto::Type* type) {
+  const auto* element = type == nullptr ? nullptr : element_type(type->dtype);
   if (element == nullptr) return unknown_dtype;
-  return input.type->dtype == string_type ? i64 : element->dtype;
+  return type->dtype == string_type ? i64 : element->dtype;
 }
 
 }  // namespace
@@ -79,15 +79,7 @@ Graph Importer::import() {
   if (!missing_.empty())
     throw refuse_missing(catalog_, model_, really_missing(), options_.keep_unknown);
   name_inputs();
-  std::set<std::string> outputs;
-  for (const auto& output : model_.graph.outputs) {
-    auto& operand = find(output.name);
-    auto name = graph_name("output", output.name);
-    for (int i = 1; !outputs.insert(name).second; ++i)
-      name = fmt::format("{}_{}", chosen_name(output.name), i);
-    builder_.output(name, value_of(operand));
-    if (operand.names != nullptr) name_categories(operand.value, *operand.names);
-  }
+  import_outputs();
   // like a graph file whose plugins are missing
   if (!placeholders_.empty()) impl_of(graph_).edit().binding = {};
   for (const auto& text : notes_)
@@ -130,13 +122,60 @@ void Importer::note(const std::string& text) {
 
 // User-provided numbers are float64 unless they come from a file.
 Tensor Importer::as_declared(const proto::ValueInfo& input, const Tensor& elements) {
-  const auto dtype = dtype_of(input);
+  const auto dtype = dtype_of(input.type);
   if (dtype == unknown_dtype || dtype == elements.dtype()) return elements;
   return host_.call("tenon.cast", {elements}, {{"dtype", std::string(name_of(dtype))}});
 }
 
+// `shapes` of inputs: those that are used are removed.
+Operand Importer::input_tensor(const std::string& name, const std::string& graph_name,
+                               const proto::Type* declared, std::map<std::string, Shape>& shapes,
+                               DimNames dim_names) {
+  if (declared == nullptr || declared->kind != proto::TypeKind::tensor)
+    refuse(model_, fmt::format("input '{}' is not a tensor; Tenon supports only tensors", name));
+  const auto dtype = dtype_of(declared);
+  if (dtype == unknown_dtype)
+    refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon does not support",
+                               name, element_type_name(declared->dtype)));
+  Shape shape;
+  if (declared->has_shape) {
+    if (declared->dims.size() > max_rank)
+      refuse(model_, fmt::format("input '{}' has {} dimensions; at most {} are supported", name,
+                                 declared->dims.size(), max_rank));
+    std::vector<std::int64_t> dims;
+    for (const auto& dim : declared->dims) dims.push_back(dim.size);
+    shape = Shape(dims.data(), static_cast<int>(dims.size()));
+  }
+  if (const auto found = shapes.find(name); found != shapes.end()) {
+    auto type = tenon::type_of(dtype, shape);
+    if (merge(type, tenon::type_of(dtype, found->second)) == Merge::contradiction)
+      throw Failure(FailureKind::usage,
+                    fmt::format("input '{}' is {} in the model, which cannot become {}", name,
+                                to_string(type), to_string(tenon::type_of(dtype, found->second))));
+    shape = tenon::shape_of(type);
+    note(fmt::format("input '{}' has the shape {}", name, to_string(tenon::type_of(dtype, shape))));
+    shapes.erase(found);
+  }
+  const auto type = tenon::type_of(dtype, shape);
+  auto least = type;
+  for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
+  if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
+    refuse(model_, fmt::format("the shape of input '{}' has too many elements", printable(name)));
+  const auto value = builder_.input(graph_name, type);
+  if (dim_names == DimNames::dropped) return {value, {}, {}};
+  const auto& dims = declared->dims;
+  std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (type.dims[i] < 0 && dims.size() == names.size()) names[i] = dim_name(dims[i].name);
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string& name) { return !name.empty(); }))
+    builder_.name_dims(value, names);
+  return {value, {}, {}};
+}
+
 void Importer::import_inputs() {
   auto shapes = options_.shapes;
+  auto lengths = options_.lengths;
   auto fixed = options_.fixed;
   std::map<std::string, std::string> renamed;  // users may use either name
   for (const auto& input : model_.graph.inputs)
@@ -144,6 +183,7 @@ void Importer::import_inputs() {
       renamed.emplace(found->second, input.name);
   rename_keys(shapes, renamed);
   rename_keys(fixed, renamed);
+  rename_keys(lengths, renamed);
   for (const auto& input : model_.graph.inputs) {
     if (initializers_.contains(input.name) || sparse_initializers_.contains(input.name)) continue;
     const std::string name(input.name);
@@ -156,51 +196,26 @@ void Importer::import_inputs() {
       fixed.erase(found);
       continue;
     }
-    if (input.type == nullptr || input.type->kind != proto::TypeKind::tensor)
-      refuse(model_, fmt::format("input '{}' is not a tensor; Tenon supports only tensors", name));
-    const auto dtype = dtype_of(input);
-    if (dtype == unknown_dtype)
-      refuse(model_, fmt::format("input '{}' has elements of type {}, which Tenon does not support",
-                                 name, element_type_name(input.type->dtype)));
-    Shape shape;
-    if (input.type->has_shape) {
-      if (input.type->dims.size() > max_rank)
-        refuse(model_, fmt::format("input '{}' has {} dimensions; at most {} are supported", name,
-                                   input.type->dims.size(), max_rank));
-      std::vector<std::int64_t> dims;
-      for (const auto& dim : input.type->dims) dims.push_back(dim.size);
-      shape = Shape(dims.data(), static_cast<int>(dims.size()));
+    const auto* type = input.type;
+    if (type != nullptr && type->kind == proto::TypeKind::optional) {
+      note(fmt::format("input '{}' is optional in the model, but required in the graph", name));
+      type = type->element;
     }
-    if (const auto found = shapes.find(name); found != shapes.end()) {
-      auto type = tenon::type_of(dtype, shape);
-      if (merge(type, tenon::type_of(dtype, found->second)) == Merge::contradiction)
-        throw Failure(
-            FailureKind::usage,
-            fmt::format("input '{}' is {} in the model, which cannot become {}", name,
-                        to_string(type), to_string(tenon::type_of(dtype, found->second))));
-      shape = tenon::shape_of(type);
-      note(fmt::format("input '{}' has the shape {}", name,
-                       to_string(tenon::type_of(dtype, shape))));
-      shapes.erase(found);
+    if (type != nullptr && type->kind == proto::TypeKind::sequence) {
+      define(input.name, input_sequence(input.name, *type, lengths, shapes));
+      continue;
     }
-    const auto type = tenon::type_of(dtype, shape);
-    auto least = type;
-    for (int i = 0; i < least.rank; ++i) least.dims[i] = std::max<std::int64_t>(least.dims[i], 1);
-    if (!is_sound(type) || (least.rank >= 0 && byte_count(least) < 0))
-      refuse(model_, fmt::format("the shape of input '{}' has too many elements", printable(name)));
-    const auto value = builder_.input(graph_name("input", input.name), type);
-    const auto& dims = input.type->dims;
-    std::vector<std::string> names(static_cast<std::size_t>(std::max(type.rank, 0)));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (type.dims[i] < 0 && dims.size() == names.size()) names[i] = dim_name(dims[i].name);
-    if (std::any_of(names.begin(), names.end(),
-                    [](const std::string& name) { return !name.empty(); }))
-      builder_.name_dims(value, names);
-    const bool is_text = input.type->dtype == string_type;
+    const auto operand = input_tensor(name, graph_name("input", input.name), type, shapes);
+    const bool is_text = type->dtype == string_type;
     const auto texts = is_text ? names_of_output(input.name) : nullptr;
-    if (is_text) text_inputs_.emplace_back(value, texts);
-    define(input.name, {value, {}, {}, texts});
+    if (is_text) text_inputs_.emplace_back(operand.value, texts);
+    define(input.name, {operand.value, {}, {}, texts});
   }
+  for (const auto& [name, length] : lengths)
+    throw Failure(FailureKind::usage,
+                  fmt::format("the model has no input '{}' that is a sequence, so its length "
+                              "cannot be set",
+                              name));
   for (const auto& [name, shape] : shapes)
     throw Failure(FailureKind::usage,
                   fmt::format("the model has no input '{}', so its shape cannot be set", name));
@@ -285,6 +300,7 @@ std::string Importer::graph_name(std::string_view what, std::string_view name) {
 
 tenon_type Importer::type_of(const Operand& operand) const {
   if (operand.value != none) return builder_.model().values[operand.value].type;
+  require_tensor(operand);
   auto type = tenon::type_of(operand.elements.dtype(), operand.elements.shape());
   type.storage = operand.elements.abi().storage;
   return type;
@@ -293,6 +309,7 @@ tenon_type Importer::type_of(const Operand& operand) const {
 // Floating-point initializers become variables, others constants. Equal memory becomes one value.
 ValueId Importer::value_of(Operand& operand) {
   if (operand.value != none) return operand.value;
+  require_tensor(operand);
   const auto& elements = operand.elements;
   const void* const address = elements.size() == 0 ? nullptr : elements.data();
   if (const auto found = values_by_address_.find(address); address != nullptr &&
@@ -424,6 +441,11 @@ void Importer::import_node(const proto::Node& node) {
       }
     is_read = true;
     names = names_of_inputs(at);
+    if (node.domain.empty() && node.type == "Identity" && reads_sequence(node)) {
+      at.output(at.input(0));
+      return at.finish();
+    }
+    if (kind.function == nullptr) refuse_sequences(at);
     if (names != nullptr && node.type == "Cast") {  // text to text
       at.require(at.integer("to", 0) == string_type, "its input is text, which has no numbers");
       at.ignore("saturate"), at.ignore("round_mode");

@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,8 +31,11 @@ struct Operand {
   Tensor elements{};               ///< set if they are known and small, or of an initializer
   std::string_view initializer{};  ///< name of the initializer, which the graph's value gets
   SharedNames names{};             ///< set for texts: the elements are int64 indices of these
+  /// Set for a sequence, which exists during import only.
+  std::shared_ptr<const std::vector<Operand>> sequence{};
 
-  bool empty() const { return value == none && !elements; }
+  /// Whether it is an omitted input, or an optional without an element.
+  bool empty() const { return value == none && !elements && sequence == nullptr; }
   bool known() const { return static_cast<bool>(elements); }
 };
 
@@ -107,6 +111,16 @@ class Importer {
   void collect_reads();
   void choose_names();
   void import_inputs();
+  void import_outputs();
+  enum class DimNames { set, dropped };
+  Operand input_tensor(const std::string& name, const std::string& graph_name,
+                       const proto::Type* declared, std::map<std::string, Shape>& shapes,
+                       DimNames dim_names = DimNames::set);
+  Operand input_sequence(std::string_view name, const proto::Type& type,
+                         std::map<std::string, std::int64_t>& lengths,
+                         std::map<std::string, Shape>& shapes);
+  /// Refuses sequences and optionals without an element.
+  void require_tensor(const Operand& operand) const;
   void name_inputs();
   Tensor as_declared(const proto::ValueInfo& input, const Tensor& elements);
   void import_node(const proto::Node& node);
@@ -125,6 +139,8 @@ class Importer {
   bool defer(NodeImport& node);
   DType likely_dtype(NodeImport& node, std::string_view output);
   bool reads_placeholder(const proto::Node& node);
+  void refuse_sequences(NodeImport& node);
+  bool reads_sequence(const proto::Node& node);
   tenon_type declared_type(std::string_view name) const;
   /// Inside a function, the value of the calling node or the function's default; null if there is
   /// neither.
@@ -145,6 +161,7 @@ class Importer {
                    const Attributes& attributes);
   Tensor elements_of(const proto::Tensor& tensor, std::string_view name);
   void charge_inlined(const NodeImport& node, const proto::Function& function);
+  void charge_inlined(const NodeImport& node, std::size_t weight, const char* what);
   std::vector<Operand> compute(const std::string& op, const std::vector<Tensor>& inputs,
                                const Attributes& attributes);
   std::vector<Operand> add_node(NodeSpec spec, std::string_view name);

@@ -32,6 +32,15 @@ Importer::Importer(Importer& outer, const proto::Graph& graph)
 Operand* Importer::find_outside(std::string_view name) {
   const auto* found = outer_ == nullptr ? nullptr : outer_->find_or_read(name);
   if (found == nullptr) return nullptr;
+  if (found->sequence != nullptr) {
+    auto elements = *found->sequence;
+    for (auto& element : elements)
+      if (!element.known()) element = {captured(element), {}, {}, element.names};
+    Operand inside;
+    inside.sequence = std::make_shared<const std::vector<Operand>>(std::move(elements));
+    return &scope_.emplace(name, std::move(inside)).first->second;
+  }
+  if (found->empty()) return &scope_.emplace(name, Operand{}).first->second;
   if (found->known())
     return &scope_.emplace(name, Operand{none, found->elements, found->initializer, found->names})
                 .first->second;
@@ -66,6 +75,11 @@ std::vector<Operand> NodeImport::inlined(const proto::Graph& graph,
   require(
       graph.inputs.size() == inputs.size(),
       fmt::format("a subgraph has {} inputs, but needs {}", graph.inputs.size(), inputs.size()));
+  std::size_t weight = inputs.size();
+  if (!inputs.empty()) {  // it may be inlined more than once
+    for_each_node(graph.nodes, [&](const proto::Node& node) { weight += 1 + node.inputs.size(); });
+    importer_.charge_inlined(*this, weight, "subgraphs");
+  }
   return importer_.import_inside(graph, inputs);
 }
 

@@ -117,6 +117,9 @@ class NodeImport {
   mutable bool lacks_known_ = false;
 };
 
+/// Whether the node's operator reads or makes sequences or optionals.
+bool handles_sequences(const proto::Node& node);
+
 /// An ONNX operator that becomes several Tenon operators, or one of another name. Each file in
 /// onnx/operators defines some.
 struct Composition {

@@ -92,13 +92,6 @@ void identity(NodeImport& node) {
   node.output(node.input(0));
 }
 
-// Every optional value has an element, because Tenon has only tensors.
-void has_element(NodeImport& node) {
-  auto made = Tensor::empty(boolean, Shape::scalar());
-  *static_cast<bool*>(made.data()) = node.has(0);
-  node.output(node.constant(made));
-}
-
 // Ones where column = row + k. For a matrix that is large or of unknown size, it is computed at run
 // time.
 void eye_like(NodeImport& node) {
@@ -167,15 +160,11 @@ void range(NodeImport& node) {
   node.output(node.constant(made));
 }
 
-const Composition constants_read[] = {{"Constant", constant},
-                                      {"ConstantOfShape", constant_of_shape},
-                                      {"Shape", shape},
-                                      {"Size", size},
-                                      {"Identity", identity},
-                                      {"OptionalGetElement", identity, 15},
-                                      {"OptionalHasElement", has_element, 15},
-                                      {"EyeLike", eye_like},
-                                      {"Range", range}};
+const Composition constants_read[] = {
+    {"Constant", constant}, {"ConstantOfShape", constant_of_shape},
+    {"Shape", shape},       {"Size", size},
+    {"Identity", identity}, {"EyeLike", eye_like},
+    {"Range", range}};
 
 }  // namespace
 }  // namespace tenon::onnx

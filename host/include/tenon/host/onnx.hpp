@@ -110,6 +110,9 @@ struct ImportOptions {
   bool keep_unknown = false;
   /// called with what was fixed or found only by its name; default: dropped
   std::function<void(const std::string&)> note{};
+  /// of inputs that are sequences of tensors: the graph has an input for each element, `NAME_0`,
+  /// `NAME_1` and so on
+  std::map<std::string, std::int64_t> lengths{};
 };
 
 /// Like describe() above, with all operators that load() would not find with these options. Loads
