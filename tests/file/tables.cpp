@@ -106,6 +106,9 @@ TEST_CASE("tables: the only input may be all columns") {
   CHECK(load_array(path).dtype() == f64);
   CHECK(load_array(path).shape() == Shape{2, 3});
   CHECK(values<float>(load_input(path + "[1:]", x)) == std::vector<float>{4, 5, 6});
+  // pandas writes its index as a column without a name
+  const auto indexed = load_array(files.write(",a\n0,1.5\n1,2.5\n", "indexed.csv"));
+  CHECK(values<double>(indexed) == std::vector<double>{0, 1.5, 1, 2.5});
   const ValueInfo b{.name = "b", .dtype = i32, .shape = {-1}};
   CHECK(values<std::int32_t>(load_input(path, b)) == std::vector<std::int32_t>{2, 5});
   CHECK(load_table(files.write("a,b,c\n"), {x}).at("x").shape() == Shape{0, 3});
@@ -115,6 +118,7 @@ TEST_CASE("tables: what is refused") {
   const Files files;
   const ValueInfo x{.name = "x", .dtype = f32, .shape = {-1, 2}};
   const ValueInfo flag{.name = "flag", .dtype = boolean, .shape = {-1}};
+  const ValueInfo half{.name = "half", .dtype = f16, .shape = {-1}};
   const struct {
     int kind;
     const char* text;
@@ -129,6 +133,7 @@ TEST_CASE("tables: what is refused") {
                {4, "count\n9223372036854775808\n", {count}, "needs to be int64"},
                {4, "count\n1.5\n", {count}, "is '1.5'"},
                {4, "size\n1e400\n", {size}, "column 'size' is '1e400', but needs to be float32"},
+               {4, "half\n70000\n", {half}, "is '70000', but needs to be float16"},
                {4, "flag\nyes\n", {flag}, "is 'yes'"},
                {2, "size,b\n1,2\n", {size, count}, "has no column for input 'count'"},
                {2, "a,b,c\n1,2,3\n", {x}, "has 3 columns, but input 'x' is [?, 2]"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -40,7 +41,7 @@ bool parse_cell(std::string_view cell, T& number) {
     float wide = 0;
     const bool is_number = parse_cell(cell, wide);
     number = T(wide);
-    return is_number;
+    return is_number && (std::isfinite(static_cast<float>(number)) || !std::isfinite(wide));
   } else if constexpr (is_complex<T>) {
     return false;
   } else {
@@ -126,7 +127,9 @@ class TableReader {
   void assign_columns(const std::vector<ValueInfo>& inputs) {
     target_.assign(header_.size(), unread);
     for (const auto& input : inputs) {
-      const auto found = std::find(header_.begin(), header_.end(), input.name);
+      // an input without a name is the whole table, whose index column may have no name, either
+      const auto found = input.name.empty() ? header_.end()
+                                            : std::find(header_.begin(), header_.end(), input.name);
       const bool is_matrix = input.shape.rank() == 2 && input.shape[1] != 1;
       if (found != header_.end() && !(is_matrix && input.shape[1] != unknown))
         target_[static_cast<std::size_t>(found - header_.begin())] = inputs_.size();
