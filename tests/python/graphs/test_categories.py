@@ -53,6 +53,22 @@ def test_unknown_texts():
         graph(color=["pink"])
     with pytest.raises(TypeError, match="input 'color' has the element 3, which is not a str"):
         graph(color=np.array(["red", 3], dtype=object))
+    np.testing.assert_array_equal(
+        graph(color=["ü", float("nan"), None, "red\0"], outputs="number").number,
+        [20, -10, -10, -10],
+    )
+    for other in (3, 2.5, True):
+        with pytest.raises(TypeError, match="which is not a str"):
+            graph(color=["red", other])
+
+
+def test_long_names_take_their_own_memory():
+    graph = tenon.Graph()
+    names = ["a" * 1_000_000, *map(str, range(20_000))]  # 80 GB as an array of str
+    color = graph.input("color", shape=[None], categories=names)
+    graph.output("same", graph.ops.add(color, np.int64(0), name="moved"))
+    graph.set_categories(graph["moved"], names)
+    assert graph(color=["7", "19999"])["same"].tolist() == ["7", "19999"]
 
 
 def test_files(tmp_path):

@@ -14,7 +14,7 @@ class Categories:
     """The names of a categorical input or output. where: "input 'color'"."""
 
     def __init__(self, names: Sequence[str], dtype: str | None, where: str) -> None:
-        self.names = np.array(names, dtype=str)
+        self.names = np.array(names, dtype=object)  # an array of str pads all to the longest
         self.dtype = dtype or "int64"
         self.where = where
         self._indices = {name: index for index, name in enumerate(names)}
@@ -47,7 +47,7 @@ class Categories:
                 f"categories: {listed(self.names[:8].tolist())}",
                 "-1 stands for a text without a category",
             )
-        return self.names[found]
+        return self.names[found].astype(str)
 
 
 def _text_array(value: Any) -> Any:
@@ -60,4 +60,5 @@ def _text_array(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "OUT":
         return None
-    return array
+    # numpy makes str of everything in a list that contains one
+    return array if dtype is not None else np.asarray(value, dtype=object)
