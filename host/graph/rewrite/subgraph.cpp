@@ -37,7 +37,10 @@ class Extraction {
     for (std::uint32_t i = 0; i < node.output_count; ++i) {
       values_[old + i] = static_cast<ValueId>(model.values.size());
       auto& value = model.values.emplace_back();
-      value.producer = added, value.index = i, value.type = from_.values[old + i].type;
+      const auto& copied = from_.values[old + i];
+      value.producer = added, value.index = i, value.type = copied.type;
+      value.categories = copied.categories;
+      copy_names(from_.categories, model.categories, value.categories);
     }
     if (const auto several = from_.rewritten_from.find(id); several != from_.rewritten_from.end())
       for (const auto name : several->second) model.rewritten_from[added].push_back(text(name));
