@@ -109,6 +109,8 @@ PreparedCall::Impl::Impl(Host::Impl& host, std::shared_ptr<Host::Impl> owner,
   const int dispatch = choice.sparse ? TENON_FORWARD_SPARSE : TENON_FORWARD;
   forward_.emplace(*this, dispatch, std::move(choice), types_.outputs);
   describe();
+  // pointers into it must stay valid during a call
+  temporaries_.reserve(inputs.size() + states.size() + 2 * outputs.size());
 }
 
 void PreparedCall::Impl::describe() {
@@ -301,7 +303,6 @@ void PreparedCall::Impl::forward(std::span<const Tensor> arguments, std::span<Te
     throw Failure(FailureKind::usage, fmt::format("the call has {} but got memory for {}",
                                                   counted(outputs.size(), "output"), made.size()));
   temporaries_.clear();
-  temporaries_.reserve(arguments.size() + states.size());  // pointers into it must stay valid
   read_inputs(arguments, pass.tensors, pass.choice.sparse);
   bind_states(state_arguments, pass.tensors);
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -352,7 +353,6 @@ std::vector<Tensor> PreparedCall::Impl::backward(std::span<const Tensor> output_
   }
   auto& pass = *backward_;
   temporaries_.clear();
-  temporaries_.reserve(arguments.size() + states.size() + 2 * outputs.size());
   std::vector<tenon_tensor> unread(inputs.size());
   for (std::size_t i = 0; i < unread.size(); ++i)
     unread[i] = tensor_of(types_.inputs[i], TENON_STORAGE_UNKNOWN);
