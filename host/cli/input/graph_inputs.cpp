@@ -97,8 +97,9 @@ Option density_option() {
 }
 
 Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage,
-                    std::uint64_t number) {
+                    std::uint64_t number, std::size_t categories) {
   RandomOptions options{.storage = storage, .seed = arguments.count("seed"), .stream = number};
+  if (categories > 0) options.low = 0, options.high = static_cast<double>(categories);
   if (storage != Storage::dense) options.density = arguments.real("density");
   if (options.density > 1)
     throw Failure(FailureKind::usage,
@@ -109,14 +110,15 @@ Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape,
 
 // The columns of --input TABLE.csv, for inputs without a file of their own.
 static NamedTensors read_tables(const Arguments& arguments, std::vector<ValueInfo> inputs,
-                                const std::map<std::string, std::string>& files) {
+                                const std::map<std::string, std::string>& files,
+                                const std::map<std::string, std::string>& shapes) {
   const auto tables = arguments.tables("input");
   if (tables.empty()) return {};
   if (tables.size() > 1)
     throw Failure(FailureKind::usage, "--input names two tables, but the inputs come from one",
                   "name the input: --input NAME=TABLE.csv");
   std::erase_if(inputs, [&](const ValueInfo& input) {
-    return files.contains(input.name) || arguments.named("shape").contains(input.name);
+    return files.contains(input.name) || shapes.contains(input.name);
   });
   NamedTensors tensors;
   for (auto& [name, tensor] : load_table(tables[0], inputs))
@@ -135,7 +137,7 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
              shapes = by_graph_names(graph, arguments.named("shape"));
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (const auto& name : names) numbers.emplace(name, numbers.size());
-  auto tensors = read_tables(arguments, inputs, files);
+  auto tensors = read_tables(arguments, inputs, files, shapes);
   for (auto input : inputs) {
     if (tensors.contains(input.name)) continue;
     const auto dtype = input.dtype.value_or(DType::f32);
@@ -148,8 +150,8 @@ NamedTensors read_inputs(const Graph& graph, const Arguments& arguments,
     }
     const auto shape = fill_unknown(input, shapes);
     write_message("input {} is random, {} {}\n", input.name, name_of(dtype), to_string(shape));
-    tensors.emplace(input.name,
-                    random_input(arguments, dtype, shape, input.storage, numbers.at(input.name)));
+    tensors.emplace(input.name, random_input(arguments, dtype, shape, input.storage,
+                                             numbers.at(input.name), input.categories.size()));
   }
   return tensors;
 }

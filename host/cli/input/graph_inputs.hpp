@@ -22,9 +22,10 @@ std::vector<Option> input_options();
 Option density_option();
 
 /// Uses --seed and, for sparse tensors, --density; `number` makes the inputs of one command differ.
-/// Throws Failure (usage).
+/// `categories`: the number of names that the elements index; 0: any numbers. Throws Failure
+/// (usage).
 Tensor random_input(const Arguments& arguments, DType dtype, const Shape& shape, Storage storage,
-                    std::uint64_t number);
+                    std::uint64_t number, std::size_t categories = 0);
 
 /// Returns the examples for these inputs of the graph, from the repeated option NAME=FILE. Throws
 /// Failure (usage) for unknown and missing inputs, and for rows out of range.

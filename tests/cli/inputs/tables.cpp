@@ -80,10 +80,24 @@ TEST_CASE("texts: what the command line refuses") {
         "y  float32 [1, 1]  -9\n");
 }
 
+TEST_CASE("random inputs are indices of names") {
+  const Workplace place;
+  place.write("g.json", graph);
+  for (const auto* seed : {"1", "2", "3"}) {
+    const auto result = place.run({"run", "g.json", "--shape", "color=40,1", "--shape", "size=40,1",
+                                   "--seed", seed, "--output", "back"});
+    CHECK(result.code == 0);
+    CHECK(has(result.out, "'red'"));
+    CHECK(has(result.out, "'light green'"));
+  }
+}
+
 TEST_CASE("tenon show: categories of inputs and outputs") {
   const Workplace place;
   place.write("g.json", graph);
   const auto shown = place.run({"show", "g.json"}).out;
   CHECK(has(shown, "int64 [?, 1]  {'red', 'light green'}\n"));
   CHECK(has(shown, "back int64 [?, 1]  {'red', 'light green'}\n"));
+  CHECK(has(place.run({"show", "g.json", "--optimized"}).out,
+            "back int64 [?, 1]  {'red', 'light green'}\n"));
 }
