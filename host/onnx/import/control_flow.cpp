@@ -352,10 +352,8 @@ void unroll_loop(NodeImport& node, const LoopComponents& components) {
 // The body is imported again with wider types until its results fit its inputs.
 void loop(NodeImport& node) {
   const LoopComponents components(node);
-  const auto is_list = [](const Operand& operand) {
-    return operand.sequence != nullptr || operand.empty();
-  };
-  if (std::any_of(components.carried.begin(), components.carried.end(), is_list))
+  if (!std::all_of(components.carried.begin(), components.carried.end(),
+                   [](const Operand& operand) { return operand.is_tensor(); }))
     return unroll_loop(node, components);
   std::vector<tenon_type> types;
   for (const auto& operand : components.carried) types.push_back(node.importer().type_of(operand));

@@ -36,6 +36,7 @@ struct Operand {
 
   /// Whether it is an omitted input, or an optional without an element.
   bool empty() const { return value == none && !elements && sequence == nullptr; }
+  bool is_tensor() const { return !empty() && sequence == nullptr; }
   bool known() const { return static_cast<bool>(elements); }
 };
 

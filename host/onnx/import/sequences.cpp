@@ -33,7 +33,7 @@ bool handles_sequences(const proto::Node& node) {
 bool Importer::reads_sequence(const proto::Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view input) {
     const auto* operand = input.empty() ? nullptr : find_or_read(input);
-    return operand != nullptr && (operand->sequence != nullptr || operand->empty());
+    return operand != nullptr && !operand->is_tensor();
   });
 }
 
@@ -42,7 +42,7 @@ void Importer::refuse_sequences(NodeImport& node) {
   if (handles_sequences(at) || (at.domain.empty() && at.type == "Loop")) return;
   for (const auto input : at.inputs) {
     const auto* operand = input.empty() ? nullptr : find_or_read(input);
-    if (operand == nullptr || (!operand->empty() && operand->sequence == nullptr)) continue;
+    if (operand == nullptr || operand->is_tensor()) continue;
     node.refuse(fmt::format("its input '{}' is {}, which it cannot take", input,
                             operand->empty() ? "an optional without an element" : "a sequence"));
   }

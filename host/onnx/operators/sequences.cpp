@@ -21,8 +21,7 @@ Operands sequence_input(NodeImport& node, std::size_t i) {
 
 Operand tensor_input(NodeImport& node, std::size_t i) {
   const auto operand = node.input(i);
-  node.require(!operand.empty() && operand.sequence == nullptr,
-               fmt::format("its input {} is not a tensor", i));
+  node.require(operand.is_tensor(), fmt::format("its input {} is not a tensor", i));
   return operand;
 }
 
@@ -155,8 +154,7 @@ void sequence_map(NodeImport& node) {
     const auto made = node.inlined(body, inputs);
     if (made.size() != results.size()) return;  // operators are missing
     for (std::size_t i = 0; i < made.size(); ++i) {
-      node.require(made[i].sequence == nullptr && !made[i].empty(),
-                   fmt::format("output {} of its body is not a tensor", i));
+      node.require(made[i].is_tensor(), fmt::format("output {} of its body is not a tensor", i));
       results[i].push_back(made[i]);
     }
   }
